@@ -254,6 +254,10 @@ class Session:
         """The private tables as the policy declares them."""
         return self._policy.tables
 
+    def public_tables(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Names and DuckDB types of the columns of each public table."""
+        return self._guarded(self._front_end.public_tables)
+
     def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
         """Call ``report(table, what, done, of)`` while a table is looked at for the first time."""
         self._asker.on_progress = report

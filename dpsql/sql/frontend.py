@@ -74,6 +74,10 @@ class FrontEnd:
         """Takes a name of the session, or gives it up, from the next statement on."""
         self._read_with(_with(self._definitions, definition))
 
+    def public_tables(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Names and DuckDB types of the columns of each public table."""
+        return self._catalog.public_tables()
+
     def lower(
         self,
         text: str,

@@ -103,6 +103,16 @@ def test_shell_over_a_pipe(database: Path) -> None:
     assert "epsilon" in shown.stdout
 
 
+def test_a_shell_shows_public_tables_and_their_columns(database: Path) -> None:
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE TABLE places AS SELECT 'north' AS region, 7 AS height")
+    database.with_name("census.dpsql.toml").write_text(f'{POLICY}[public]\ntables = ["places"]\n')
+    shown = dpsql("shell", database, stdin="\\d\n\\d PLACES\n")
+    assert shown.exit_code == 0
+    assert "places        2         none: public" in shown.stdout
+    assert "height  INTEGER" in shown.stdout
+
+
 def test_draft_then_ask(database: Path) -> None:
     assert dpsql("init", database, "--force").exit_code == 0
     shown = dpsql("query", database, "SELECT COUNT(*) AS n FROM people WHERE member", "--format", "csv")

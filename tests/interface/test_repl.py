@@ -173,6 +173,17 @@ def test_list_tables_and_columns(shell: Shell, capsys: Captured) -> None:
     assert "member  boolean  false, true  yes" in out
 
 
+def test_public_tables_are_listed_as_public(shell: Shell, session: FakeSession, capsys: Captured) -> None:
+    session.public = {"Regions": (("region", "VARCHAR"), ("is capital", "BOOLEAN"))}
+    for text in ("\\d", "\\d regions", "\\d region"):
+        shell.handle(text)
+    said = capsys.readouterr()
+    assert "people         1      3  one row" in said.out
+    assert "Regions        2         none: public" in said.out
+    assert "Regions: 2 columns; public" in said.out and "is capital  BOOLEAN" in said.out
+    assert said.err.splitlines() == ["error: there is no table region", "hint: tables: people, Regions (public)"]
+
+
 def test_budget_and_explain(shell: Shell, session: FakeSession, capsys: Captured) -> None:
     shell.handle("\\budget")
     shell.handle("\\explain SELECT 1;")

@@ -35,6 +35,7 @@ class FakeSession:
         self.explained: list[tuple[str, Parameters]] = []
         self.terms: list[Terms] = []
         self.closed = 0
+        self.public: dict[str, tuple[tuple[str, str], ...]] = {}
         self.notices: tuple[str, ...] = ("a notice",)
 
     def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
@@ -57,6 +58,9 @@ class FakeSession:
 
     def tables(self) -> tuple[TableDomain, ...]:
         return TABLES
+
+    def public_tables(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        return self.public
 
     def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
         self.report = report

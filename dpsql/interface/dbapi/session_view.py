@@ -50,6 +50,10 @@ class SessionView(Protocol):
         """The private tables as the policy declares them."""
         ...
 
+    def public_tables(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Names and DuckDB types of the columns of each public table."""
+        ...
+
     def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
         """Call ``report(table, what, done, of)`` while a table is looked at for the first time.
 

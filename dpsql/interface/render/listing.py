@@ -3,7 +3,7 @@ r"""Tables and columns as ``\d`` lists them. All of it is public.
 Analysts can only ask for what is declared; this shows them all of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import isclose
 
@@ -19,9 +19,14 @@ _HEADER = ("column", "kind", "domain", "null", "other values")
 _LISTED = 40
 
 
-def render_tables(tables: Sequence[TableDomain], style: Style) -> list[str]:
-    """One line per private table."""
+PublicColumns = Sequence[tuple[str, str]]
+"""Names and DuckDB types of a public table's columns."""
+
+
+def render_tables(tables: Sequence[TableDomain], public: Mapping[str, PublicColumns], style: Style) -> list[str]:
+    """One line per private table, then one per public table."""
     rows = [(escape(t.name), f"{len(t.columns):,}", cells(t), unit(t)) for t in tables]
+    rows += [(escape(name), f"{len(columns):,}", "", "none: public") for name, columns in public.items()]
     return grid(("table", "columns", "cells", "privacy unit"), rows, ("left", "right", "right", "left"), style)
 
 
@@ -34,6 +39,14 @@ def render_columns(table: TableDomain, style: Style) -> list[str]:
     head = f"{style.bold(escape(table.name))}: {size}; privacy unit: {unit(table)}"
     listed = grid(_HEADER, rows, ("left",) * 5, style)
     return [head, *listed, *broken((f"note: {escape(note.text)}" for note in table_notes(table)), style)]
+
+
+def render_public(name: str, columns: PublicColumns, style: Style) -> list[str]:
+    """One line per column of a public table."""
+    count = len(columns)
+    head = f"{style.bold(escape(name))}: {count:,} column{'' if count == 1 else 's'}; public: its rows are free to read"
+    listed = grid(("column", "type"), [(escape(c), kind) for c, kind in columns], ("left", "left"), style)
+    return [*broken([head], style), *listed]
 
 
 def _rest(column: ColumnDomain) -> tuple[str, str]:

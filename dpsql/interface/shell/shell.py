@@ -16,7 +16,7 @@ from dpsql.interface.render.budget import render_budget
 from dpsql.interface.render.explanation import render_explanation
 from dpsql.interface.render.footer import duration
 from dpsql.interface.render.layout import pairs
-from dpsql.interface.render.listing import render_columns, render_tables
+from dpsql.interface.render.listing import render_columns, render_public, render_tables
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.style import escape
 from dpsql.result import NO_TERMS, Terms
@@ -113,18 +113,22 @@ class Shell:
         run(rest)
 
     def _describe(self, name: str) -> None:
-        tables = self.session.tables()
+        tables, public = self.session.tables(), self.session.public_tables()
         wanted = name.rstrip("; ")
         quoted = wanted.startswith('"') and wanted.endswith('"') and len(wanted) > 1
         wanted = (wanted[1:-1].replace('""', '"') if quoted else wanted).lower()
         if not wanted:
-            self.console.lines(render_tables(tables, self.console.out))
+            self.console.lines(render_tables(tables, public, self.console.out))
             return
         for table in tables:
             if table.name.lower() == wanted:
                 self.console.lines(render_columns(table, self.console.out))
                 return
-        names = ", ".join(t.name for t in tables)
+        for table_name, columns in public.items():
+            if table_name.lower() == wanted:
+                self.console.lines(render_public(table_name, columns, self.console.out))
+                return
+        names = ", ".join([*(t.name for t in tables), *(f"{name} (public)" for name in public)])
         raise ProgrammingError(f"there is no table {wanted[:80]}", hint=f"tables: {names}")
 
     def _budget(self, rest: str) -> None:

@@ -42,6 +42,10 @@ class Catalog:
         """The tables that an analyst may name."""
         return (*(t.name for t in self._policy.tables), *self._policy.public_tables)
 
+    def public_tables(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Names and DuckDB types of the columns of each public table."""
+        return {name: tuple(self._public_columns(name)) for name in self._policy.public_tables}
+
     def known(self, name: str, line: int | None = None, column: int | None = None) -> str:
         """The table of this name as the policy writes it. Raises UnknownName."""
         for table in self.names:

@@ -348,7 +348,7 @@ def test_listing() -> None:
     columns = (IntegerDomain("age", 0, 9, nullable=False), TextDomain("name"))
     tables = (TableDomain("people", columns), TableDomain("visits", columns, unit="owner", max_rows_per_unit=3))
     assert (
-        text(render_tables(tables, PLAIN))
+        text(render_tables(tables, {}, PLAIN))
         == """\
 table   columns  cells  privacy unit
 ──────  ───────  ─────  ─────────────────────────
