@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpsql.dialect.quoting import identifier
+from dpsql.dialect.quoting import identifier, written
 from dpsql.domain import Parameters
-from dpsql.errors import UnsupportedQuery
+from dpsql.errors import SqlSyntaxError, UnsupportedQuery
 from dpsql.hypothesis import strategy_named
 from dpsql.memo import Memo
 from dpsql.policy import Policy
@@ -28,6 +28,7 @@ from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.shapes import Shapes
 from dpsql.sql.statement import Definition, Statement
 from dpsql.sql.text.limits import MAX_CELLS, check_text
+from dpsql.sql.text.position import unquoted
 from dpsql.sql.text.spellings import quoted_names
 
 STATEMENTS = 1024
@@ -126,9 +127,25 @@ class FrontEnd:
                 statement = self._commanded(text, command, parameters, lookup, moment)
         except RecursionError:
             raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
+        except SqlSyntaxError as error:
+            raise self._with_quotes(text, error) from None
         if key is not None and not rows and not statement.first and not statement.notices:  # these tell of this moment
             self._statements.put(key, _Lowered(statement, lookup.asked), 1 + heaviness(statement))
         return statement
+
+    def _with_quotes(self, text: str, error: SqlSyntaxError) -> SqlSyntaxError:
+        """The error, with a hint where it is about a declared name that stands without the quotes that it needs."""
+        line, column = error.line, error.column
+        if line is None or column is None or error.hint != SqlSyntaxError.default_hint:
+            return error
+        offset = sum(len(before) + 1 for before in text.split("\n")[: line - 1]) + column - 1
+        tables = self._policy.tables
+        names = [*(c.name for t in tables for c in t.columns), *(t.name for t in tables), *self._policy.public_tables]
+        name = unquoted(text, offset, names)
+        if name is None:
+            return error
+        hint = f"if {name} is meant as a name, write it between double quotes: {written(name)}"
+        return SqlSyntaxError(error.message.partition(": ")[2], line=line, column=column, hint=hint)
 
     def _defining(self, text: str, definition: Definition, lookup: KeyLookup, moment: datetime | None) -> Statement:
         """A statement that gives a name to a query, or gives it up. The query's names are looked up, and no more."""

@@ -5,9 +5,11 @@ place, so the nearest one that has a place answers for them.
 """
 
 import re
+from collections.abc import Iterable
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.errors import UnsupportedQuery
 
 
@@ -43,6 +45,20 @@ def first_place(text: str, name: str) -> tuple[int | None, int | None]:
     read = _SPANS.sub(lambda m: m[0] if m[0].startswith('"') else " " * len(m[0]), text)
     found = wanted.search(read)
     return (None, None) if found is None else line_column(text, found.start())
+
+
+def unquoted(text: str, offset: int, names: Iterable[str]) -> str | None:
+    """Of names that SQL reads only between double quotes the one that is written without them at an offset, or before.
+
+    >>> unquoted("SELECT order, n FROM t", 12, ["n", "order"])
+    'order'
+    """
+    read = _SPANS.sub(lambda m: " " * len(m[0]), text)
+    for name in names:
+        for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", read, re.IGNORECASE):
+            if written(name) != name and found.start() <= offset and not read[found.end() : offset].strip():
+                return name
+    return None
 
 
 def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:
