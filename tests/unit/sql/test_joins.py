@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.errors import Error
+from dpsql.errors import Error, UnsupportedQuery
 from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
 from tests.support.contingency import TABLE, Counted, random_rows, seeded
@@ -182,9 +182,42 @@ def test_what_is_refused_says_why(front: FrontEnd, join: str, words: str) -> Non
         "t.country, COUNT(coalesce(p.age, 0)) {f} GROUP BY t.country",
         "p.sex, COUNT(p.age) {f} GROUP BY p.sex",
         "COUNT(p.age) {f} WHERE p.age IS NULL",
-        "t.country, COUNT(p.age) {f} GROUP BY t.country",  # of towns, one is no declared city
     ],
 )
 def test_rows_kept_without_a_private_row_add_nothing_or_are_refused(front: FrontEnd, select: str) -> None:
     with pytest.raises(Error):
         front.lower("SELECT " + select.format(f="FROM towns t LEFT JOIN people p ON p.city = t.city"))
+
+
+@pytest.mark.parametrize(
+    ("join", "told", "kept"),
+    [
+        (
+            "towns t LEFT JOIN people p ON p.city = t.city",
+            "in t 2 rows have keys that no row of people is declared to have: 'Oslo'; NULL",
+            "t LEFT JOIN (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS c ON c.city = t.city",
+        ),
+        (
+            "(SELECT * FROM towns WHERE city = 'Oslo') AS t LEFT JOIN people AS p USING (city)",
+            "in t a row has a key that no row of people is declared to have: 'Oslo'",
+            "t LEFT JOIN (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS c ON c.city = t.city",
+        ),
+        (
+            "towns AS t LEFT JOIN people AS p ON p.city = t.city AND p.age = t.age",
+            "in t 2 rows have keys that no row of people is declared to have: 'Oslo' and 24; NULL and 19",
+            "group by the key in a subquery, and LEFT JOIN that",
+        ),
+    ],
+)
+def test_keys_that_no_private_row_can_have_are_named(front: FrontEnd, join: str, told: str, kept: str) -> None:
+    with pytest.raises(UnsupportedQuery) as caught:
+        front.lower(f"SELECT t.country, COUNT(p.age) FROM {join} GROUP BY t.country")
+    assert str(caught.value).endswith(told)
+    assert caught.value.hint == f"write JOIN, which leaves them out; or keep them beside counts: {kept}"
+    if kept.startswith("t LEFT JOIN"):
+        assert front.lower(f"SELECT country, coalesce(c.n, 0) AS n FROM towns AS {kept}").blocks
+
+
+def test_a_join_by_private_columns_alone_misses_no_row_of_a_relation(front: FrontEnd) -> None:
+    one = "(SELECT country FROM towns WHERE city = 'Rome') AS t"
+    assert front.lower(f"SELECT country, COUNT(p.age) FROM {one} LEFT JOIN people AS p ON p.member GROUP BY 1").blocks

@@ -204,14 +204,32 @@ class Lookups:
         chosen = " AND ".join(self._over_cells(c, keys) for c in part.conditions if c not in by_key) or "TRUE"
         found = " AND ".join(self._over_cells(c, keys) for c in by_key) or "TRUE"
         entry = f"{self._sources.relations[0].sql} AS {_name(0)}"
-        sql = f"SELECT COUNT(*) FROM {entry} WHERE {chosen} AND NOT EXISTS (SELECT 1 FROM {keys.rows} WHERE {found})"
+        columns = [c for condition in by_key for c in condition.find_all(exp.Column)]
+        shown = [self._over_cells(c, keys) for c in columns if self._sources.owner(self._text, c) == 0]
+        sql = f"SELECT {', '.join(['SUM(COUNT(*)) OVER ()', *dict.fromkeys(shown)])} FROM {entry} WHERE {chosen}"
+        sql += f" AND NOT EXISTS (SELECT 1 FROM {keys.rows} WHERE {found})"
+        sql += " GROUP BY ALL HAVING COUNT(*) > 0 ORDER BY ALL LIMIT 3"
         tables = {CELLS: keys.cells(self._sources.private.table).rows, **self._released}
-        missing = self._public.run(sql, tables, self._public_tables).column(0)[0].as_py()
-        if missing:
+        missing = self._public.run(sql, tables, self._public_tables)
+        if missing.num_rows:
             relation, table = self._sources.relations[0], self._sources.private.table.name
-            rows = "a row has a key" if missing == 1 else f"{missing:,} rows have keys"
-            reason = f"in {relation.qualifier} {rows} that no row of {table} is declared to have"
-            raise refusal(self._text, relation.entry, reason, "write JOIN, which leaves them out")
+            rows, *values = map(natural_values, missing.columns)
+            many = "a row has a key" if rows[0] == 1 else f"{int(rows[0]):,} rows have keys"
+            such = "; ".join(" and ".join(map(_shown, key)) for key in zip(*values, strict=True))
+            reason = f"in {relation.qualifier} {many} that no row of {table} is declared to have"
+            raise refusal(self._text, relation.entry, f"{reason}{such and f': {such}'}", self._keeping(by_key))
+
+    def _keeping(self, by_key: Sequence[exp.Expr]) -> str:
+        """What to write where rows are to be kept, or left out, whose key is not declared."""
+        hint = "write JOIN, which leaves them out; or keep them beside counts:"
+        if len(by_key) != 1 or self._pair(unwrap(by_key[0])) is None:
+            return f"{hint} group by the key in a subquery, and LEFT JOIN that"
+        sides = {self._sources.owner(self._text, c): c.name for c in by_key[0].find_all(exp.Column)}
+        relation, own = self._sources.relations[0].qualifier, written(sides[-1])
+        counts = f"SELECT {own}, COUNT(*) AS n FROM {written(self._sources.private.table.name)} GROUP BY {own}"
+        return (
+            f"{hint} {written(relation)} LEFT JOIN ({counts}) AS c ON c.{own} = {written(relation)}.{written(sides[0])}"
+        )
 
     def _is_keyed(self, condition: exp.Expr) -> bool:
         return any(self._sources.owner(self._text, c) == -1 for c in condition.find_all(exp.Column))
@@ -262,6 +280,12 @@ class Lookups:
             for lower, (name, kind) in self._sources.relations[number].columns.items()
             if whole or lower in named
         ]
+
+
+def _shown(value: Any) -> str:
+    """A value of a public table, shortened."""
+    text = f"{value}"[:40]
+    return "NULL" if value is None else f"'{text}'" if isinstance(value, str) else text
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
