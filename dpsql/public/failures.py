@@ -35,6 +35,8 @@ _HINTS = (
 )
 """What the values of an expression say that fails on one: a slip of the analyst's, or else ``_FAILS``."""
 _ZERO = re.compile(r"^(Division by zero.*?)\. Use TRY\(")
+_OURS = re.compile(r" (?:in expression .*|when casting from source column )\b[ag]\d+\b.*$")
+"""What of a message is about columns that nobody wrote: released numbers and groups."""
 _BY_ZERO = "write nullif(y, 0) for y, by which it is divided: then it is NULL where y is 0"
 _CAST = "cast one of the two, as in CAST(x AS VARCHAR) = 'a', or write a value of the other's type"
 _NUMBERS = re.compile(r"\b(?:[A-Z]*INT(?:EGER(?:_LITERAL)?)?|DOUBLE|DECIMAL|FLOAT)\b")
@@ -64,9 +66,9 @@ def failure(reply: Header) -> Error:
             case "FatalException" | "InternalException":
                 return InternalError("DuckDB failed on public values", hint="write the expression in another way")
             case "InvalidInputException" if (found := _ZERO.match(text)) is not None:
-                return DataError(found[1], hint=_BY_ZERO)  # what DuckDB advises is not answered here
+                return DataError(_OURS.sub("", found[1]), hint=_BY_ZERO)  # what DuckDB advises is not answered here
             case "InvalidInputException" | "DataError" | "ValueError":
-                return DataError(text, hint=next((h for said, h in _HINTS if said.search(text)), _FAILS))
+                return DataError(_OURS.sub("", text), hint=next((h for said, h in _HINTS if said.search(text)), _FAILS))
             case "ProgrammingError" if text.startswith("ORDER term out of range"):
                 # DuckDB counts columns that the statement around it has in addition
                 reason = "ORDER BY names a position that the select list does not have"

@@ -45,6 +45,23 @@ def test_a_division_by_zero_is_told_what_works_here(operator: str) -> None:
     assert found.column("x").to_pylist()[1] is None
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a0 % 0", "Division by zero"),
+        ("7 // (g1 - 5)", "Division by zero"),
+        ("a0::TINYINT", "Type INT64 with value 1000 can't be cast because the value is out of range for the "),
+        ("'a0 g1'::INT", "Could not convert string 'a0 g1' to INT32"),
+    ],
+)
+def test_names_that_nobody_wrote_are_left_out(text: str, told: str) -> None:
+    public = DuckDbPublicSql({"t": pa.table({"a0": [1000], "g1": [5]})}.__getitem__)
+    with closing(public), pytest.raises(DataError) as caught:
+        public.run(f"SELECT {text} FROM t", {}, ["t"])
+    assert str(caught.value).startswith(told)
+    assert "expression" not in str(caught.value) and "source column" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["code > 5", "code BETWEEN 1 AND 5", "2.5 < code"])
 def test_text_beside_a_number_is_told_to_be_cast(text: str) -> None:
     public = DuckDbPublicSql({"t": pa.table({"code": ["5", "11"], "u": [1, 2]})}.__getitem__)
