@@ -30,6 +30,8 @@ NEW_BUDGET = "--new-budget (in Python new_budget=True)"
 """How a hint names the door to a second budget on people who have a ledger."""
 SECOND_LEDGER = "--ledger PATH --new-budget (in Python ledger=PATH, new_budget=True)"
 """The same with a ledger of its own."""
+LEDGER_MISSING = "a second budget needs a ledger of its own: add --ledger PATH (in Python ledger=PATH)"
+"""What a hint says where ``--new-budget`` was given without it."""
 CHARGED = "charged:"
 """How the note of an error begins that says what its statement had paid."""
 

@@ -80,6 +80,8 @@ def test_one_row_or_column_more_is_no_way_to_a_second_budget(database: Path, cha
     changed(database, change)
     first = refused(database, "belongs to other data")
     assert "--ledger PATH --new-budget" in first.hint
+    again = refused(database, "belongs to other data", new_budget=True)
+    assert again.hint.startswith("a second budget needs a ledger of its own: add --ledger PATH")
     second = refused(database, "census.dpsql.ledger", ledger=database.with_name("two.ledger"))
     assert "--new-budget" in second.hint
     told = notices(database, ledger=database.with_name("two.ledger"), new_budget=True)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dpsql.errors import NEW_BUDGET, SECOND_LEDGER, LedgerError
+from dpsql.errors import LEDGER_MISSING, NEW_BUDGET, SECOND_LEDGER, LedgerError
 from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.other_rules import Others, by_all_rules, new_ledgers_others
 from dpsql.ledger.record import genesis
@@ -322,9 +322,10 @@ def _mismatch(path: Path, found: Mapping[str, str], make: _Making, file: SqliteF
 def _other(path: Path, found: Mapping[str, str], make: _Making, file: SqliteFile, what: str, way: str) -> LedgerError:
     """The refusal of a ledger under which something was spent, with the price of another one."""
     known = known_by_itself(file, path, found)
+    door = LEDGER_MISSING if make.new_budget else f"{way}; or begin a second budget with {SECOND_LEDGER}"
     return LedgerError(
         f"the ledger {path} belongs to {what}; {known.spend}",
-        hint=f"{way}; or begin a second budget with {SECOND_LEDGER}: {price([known], make.epsilon)}",
+        hint=f"{door}: {price([known], make.epsilon)}",
     )
 
 
