@@ -174,7 +174,7 @@ def _through_outer(
         b.name: released_table(b.schema, b.groups, columns, intervals=b.needs_intervals)
         for b, columns in zip(statement.blocks, blocks, strict=True)
     }
-    table = public.run(statement.outer_sql or "", tables, statement.public_tables)
+    table = _signless(public.run(statement.outer_sql or "", tables, statement.public_tables))
     computed = NOTHING
     if statement.redraw is not None:
         inputs = Inputs(tables, _released_columns(statement.blocks, blocks), error_of)
@@ -202,6 +202,14 @@ def _through_outer(
     within = () if rows is None else tuple(map(_within(statement.blocks[0], blocks[0]).__getitem__, rows))
     shown = Result(table, _types(table), columns, released, notes, within=within)
     return _with_late(statement, shown)
+
+
+def _signless(table: pa.Table) -> pa.Table:
+    """The table with 0 for -0.0, which is what a count of 0 over one that noise took below 0 is."""
+    for i, column in enumerate(table.columns):
+        if pa.types.is_floating(column.type):
+            table = table.set_column(i, table.field(i), pc.add(column, pa.scalar(0.0, column.type)))
+    return table
 
 
 def _undefined_notes(table: pa.Table) -> Iterator[Note]:

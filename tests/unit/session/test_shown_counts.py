@@ -157,3 +157,11 @@ def test_an_earlier_ledger_shows_what_it_showed() -> None:
     first = plan_tables(replace(plan, models=1), policy)["t"]
     assert first.certain == 1.96 < plan_tables(plan, policy)["t"].certain
     assert not first.rules.cut_counts and plan_tables(plan, policy)["t"].rules.cut_counts
+
+
+@pytest.mark.parametrize("computed", ["(n - n) * -1e0", "CAST((n - n) * -1e0 AS FLOAT)"])
+def test_no_computed_number_is_a_negative_zero(con: dpsql.Connection, computed: str) -> None:
+    cursor = con.execute(f"SELECT {computed} AS z FROM ({GROUPS})")
+    assert {str(z) for (z,) in cursor.fetchall()} == {"0.0"}
+    assert {str(answer.value) for answer in cursor.answers} == {"0.0"}
+    assert "-0.0" not in {str(end) for answer in cursor.answers for end in answer.interval or ()}
