@@ -15,7 +15,7 @@ from dpsql.first import ON_DEMAND
 from dpsql.first.payload import encode_measurements
 from dpsql.first.payment import Drawn, pay
 from dpsql.hypothesis import Measurement
-from dpsql.planning.measured_axes import counted_together, own_axes
+from dpsql.planning.measured_axes import counted_together, own_axes, own_sds
 from dpsql.query import Form, LinearQuery
 from dpsql.result import Answer, Terms
 from dpsql.session.answers import from_measurement, with_charge
@@ -100,12 +100,11 @@ def check(asker: Asker, offered: Offer, terms: Terms) -> None:
             hint=f"{_NEVER}; an owner who begins a ledger sets a share aside with on_demand in [mechanism]",
         )
     if units > left:
-        wider = _affordable(asker, offered, terms)
         raise BudgetExhausted(
             f"{costs}, and {share:.3g} is left on demand",
             requested=plan.as_epsilon(units),
             remaining=share,
-            hint=_NEVER if wider is None else f"within {wider:,} can be paid",
+            hint=_wider(asker, offered, terms),
         )
     if terms.max_charge is not None and plan.as_epsilon(units) > terms.max_charge:
         raise BudgetExhausted(
@@ -162,32 +161,38 @@ def _guaranteed(asker: Asker, queries: Sequence[LinearQuery], limits: dict[str, 
     return out
 
 
-def _affordable(asker: Asker, offered: Offer, terms: Terms) -> int | None:
-    """The narrowest bound, in whole counts, that what is left pays for; ``None`` where there is none."""
-    if offered.left == 0 or terms.within is None:
-        return None
+def _wider(asker: Asker, offered: Offer, terms: Terms) -> str:
+    """The hint that names the narrowest bound, in whole counts, that is known already or that what is left pays for."""
+    if terms.within is None:
+        return _NEVER
     low, high = floor(terms.within), 2 * ceil(terms.within)
-    while not _pays(asker, offered, high / terms.within):
+    while _units(asker, offered, high / terms.within) > offered.left:
         low, high = high, 2 * high
         if high > MOST_WITHIN:
-            return None
+            return _NEVER
     while high - low > 1:  # a wider bound is never dearer
         middle = (low + high) // 2
-        low, high = (low, middle) if _pays(asker, offered, middle / terms.within) else (middle, high)
-    return high
+        low, high = (low, middle) if _units(asker, offered, middle / terms.within) <= offered.left else (middle, high)
+    if _units(asker, offered, high / terms.within) == 0:
+        return f"it is known to within {high:,} already, and nothing narrower can be paid"
+    return f"within {high:,} can be paid"
 
 
-def _pays(asker: Asker, offered: Offer, times: float) -> bool:
-    """Whether bounds so many times wider fit into what is left."""
-    units = 0
+def _units(asker: Asker, offered: Offer, times: float) -> float:
+    """What bounds so many times wider take, beside what is within them already; infinity where there are none."""
+    units = 0.0
     for release in offered.releases:
-        limits = [offered.limits[q.digest] * times for q in release.queries]
-        l2_squared = asker.states[release.queries[0].table].plan.l2_squared
-        found = price(asker.plan, l2_squared, release.queries, release.sds, limits)
-        if found is None:
-            return False
-        units += found.units
-    return units <= offered.left
+        limits = {q.digest: offered.limits[q.digest] * times for q in release.queries}
+        known = _guaranteed(asker, release.queries, limits)
+        missing, sds = [q for q in release.queries if q.digest not in known], release.sds
+        if not missing:
+            continue
+        if known:
+            sds = tuple(own_sds(missing, 1.0))
+        l2_squared = asker.states[missing[0].table].plan.l2_squared
+        found = price(asker.plan, l2_squared, missing, sds, [limits[q.digest] for q in missing])
+        units += inf if found is None else found.units
+    return units
 
 
 def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:

@@ -184,6 +184,34 @@ def test_a_bound_that_cannot_be_paid_is_refused_at_no_charge_with_one_that_can()
     assert within(asker, three(), most=int(word))[0].source == "measurement"
 
 
+def test_a_refusal_names_what_is_known_already_where_nothing_narrower_can_be_paid() -> None:
+    asker, _, _ = opened(rules_of(aside=Fraction(1, 16)))
+    (answer,) = within(asker, three())
+    assert answer.error == WITHIN
+    with pytest.raises(BudgetExhausted) as refused:
+        within(asker, three(), most=25)
+    assert refused.value.hint == "it is known to within 40 already, and nothing narrower can be paid"
+    with pytest.raises(BudgetExhausted) as other:
+        within(asker, three(1, 1), most=25)
+    word = next(w for w in other.value.hint.split() if w.isdigit())
+    assert "can be paid" in other.value.hint and int(word) > WITHIN
+
+
+@pytest.mark.parametrize("other", [query(WIDE, d=unit(7, 0), e=unit(6, 1)), three(0, 1)], ids=["apart", "together"])
+def test_of_several_counts_those_that_are_known_are_not_paid_again(other: LinearQuery) -> None:
+    """Of two that are known to within 40 and not at all, at most 40 is proposed: that is paid for the second alone."""
+    asker, _, _ = opened(rules_of(aside=Fraction(1, 8)))
+    known = three()
+    within(asker, known)
+    with pytest.raises(BudgetExhausted) as refused:
+        within(asker, known, other, most=20)
+    word = next(w for w in refused.value.hint.split() if w.isdigit())
+    assert "can be paid" in refused.value.hint and int(word) <= WITHIN
+    with pytest.raises(BudgetExhausted):
+        within(asker, known, other, most=int(word) - 1)
+    assert within(asker, known, other, most=int(word))[1].source == "measurement"
+
+
 def test_a_ledger_that_sets_nothing_aside_says_so_and_goes_on() -> None:
     asker, ledger, _ = opened(rules_of(aside=Fraction(0)))
     with pytest.raises(BudgetExhausted, match="sets nothing aside"):
