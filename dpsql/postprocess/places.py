@@ -18,6 +18,7 @@ from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.postprocess.spread import DEPENDENT
 
 Floats = npt.NDArray[np.float64]
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,36 +189,38 @@ def most_frequent(counts: Counts, single: npt.NDArray[np.bool_]) -> Place | None
     return Place(at, min(int(may_be[0]), at), max(int(may_be[-1]), at), 0.5, at)
 
 
-def number_of_values(counts: Counts) -> tuple[int, int, int]:
+def number_of_values(counts: Counts, shown: slice = _ALL) -> tuple[int, int, int]:
     """How many values have rows: an estimate, at least so many, at most so many.
 
     Values whose count is above its bar, for all values at once, are sure: they are no more than there are. Each other
     value that has rows has one at least, so there are no more of them than the others' counts add up to and their bar.
-    The estimate takes half a bar of rows for each, as if all sizes that cannot be seen were as likely.
+    The estimate takes half a bar of rows for each, as if all sizes that cannot be seen were as likely, and none but
+    those in ``shown``, as from MIN to MAX.
 
     >>> number_of_values(Counts(np.array([90.0, -3.0, 2.0, 80.0]), np.full(4, 10.0), lambda i, j: 10.0))
     (2, 2, 4)
     """
-    sure, _, likely, most = _held(counts)
+    sure, _, likely, most = _held(counts, shown)
     least = int(sure.sum())
     return least + likely, least, least + most
 
 
-def sum_of_values(counts: Counts, numbers: Floats) -> tuple[float, float, float]:
+def sum_of_values(counts: Counts, numbers: Floats, shown: slice = _ALL) -> tuple[float, float, float]:
     """The sum of the values that have rows, each once: an estimate, at least so much, at most so much.
 
     Of the values that may have rows, as many as ``number_of_values`` allows are the greatest ones, or the least. The
-    estimate takes for each that is likely to be there what they are on average.
+    estimate takes for each that is likely to be there what they are on average, in ``shown``.
 
     >>> counts = Counts(np.array([90.0, -3.0, 2.0, 80.0]), np.full(4, 10.0), lambda i, j: 10.0)
     >>> sum_of_values(counts, np.array([10.0, 20.0, 30.0, 40.0]))
     (50.0, 50.0, 100.0)
     """
-    sure, rest, likely, most = _held(counts)
+    sure, rest, likely, most = _held(counts, shown)
+    inside = numbers[shown][rest[shown]]
     known, others = float(numbers[sure].sum()), np.sort(numbers[rest])
     low = known + float(np.minimum(others[:most], 0.0).sum())
     high = known + float(np.maximum(others[len(others) - most :], 0.0).sum())
-    value = known + (likely * float(others.mean()) if len(others) else 0.0)
+    value = known + (likely * float(inside.mean()) if len(inside) else 0.0)
     return min(max(value, low), high), low, high
 
 
@@ -230,7 +233,7 @@ class _Held(NamedTuple):
     most: int
 
 
-def _held(counts: Counts) -> _Held:
+def _held(counts: Counts, shown: slice) -> _Held:
     bars = counts.at_once(len(counts)) * counts.errors
     empty = (counts.errors == 0) & (counts.values <= 0)
     sure = ~empty & (counts.values > bars)
@@ -240,7 +243,8 @@ def _held(counts: Counts) -> _Held:
         return _Held(sure, rest, 0, others)
     rows, bar = float(counts.values[rest].sum()), sqrt(float((counts.errors[rest] ** 2).sum()) * DEPENDENT)
     likely = min(max(round(rows / max(float(bars[rest].mean()) / 2, 1.0)), 0), others)
-    return _Held(sure, rest, likely, min(max(floor(rows + bar), likely), others))
+    most = min(max(floor(rows + bar), likely), others)
+    return _Held(sure, rest, min(likely, int(rest[shown].sum())), most)
 
 
 def at_once(number: int) -> float:

@@ -17,6 +17,7 @@ from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.moments import confined, distances_of, moment
 from dpsql.postprocess.places import (
     Counts,
+    Extreme,
     Place,
     last,
     middle,
@@ -172,11 +173,7 @@ def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place
     match summary.kind:
         case "max" | "min":
             backwards = summary.kind == "min"
-            half, end = middle(counts), len(counts) - 1
-            least = 0 if half is None else end - half if backwards else half
-            if cells and isinstance(cells[0].low, bool):  # nothing is between FALSE and TRUE
-                counts, least = replace(counts, likely=inf), 0
-            found = last(counts.reversed if backwards else counts, least=least)
+            found = _extreme(cells, counts, backwards=backwards)
             if found is None:
                 return None, None
             end = len(counts) - 1 if found.behind > 0 else found.at
@@ -191,11 +188,29 @@ def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place
             return quantile(counts, summary.level, between=summary.kind == "quantile_cont"), None
 
 
+def _extreme(cells: Sequence[Cell], counts: Counts, *, backwards: bool) -> Extreme | None:
+    """What MAX says, or MIN of the values in descending order: nothing on the other side of the median."""
+    half, end = middle(counts), len(counts) - 1
+    least = 0 if half is None else end - half if backwards else half
+    if cells and isinstance(cells[0].low, bool):  # nothing is between FALSE and TRUE
+        counts, least = replace(counts, likely=inf), 0
+    return last(counts.reversed if backwards else counts, least=least)
+
+
+def _shown(cells: Sequence[Cell], counts: Counts) -> slice:
+    """The values from MIN to MAX; all where these say nothing."""
+    ends = [_extreme(cells, counts, backwards=backwards) for backwards in (True, False)]
+    first, final = (None if e is None else e.at for e in ends)
+    return slice(None) if first is None or final is None else slice(len(counts) - 1 - first, final + 1)
+
+
 def _distinct(summary: Cells, group: int, counts: Counts, paid: tuple[Source, float], *, whole: bool) -> Answer:
     """How many values have rows, or what they add up to."""
-    value, low, high = (float(n) for n in number_of_values(counts))
+    shown = _shown(summary.cells[group], counts)
+    value, low, high = (float(n) for n in number_of_values(counts, shown))
     if summary.kind == "sum_distinct":
-        value, low, high = sum_of_values(counts, np.array([float(c.low) for c in summary.cells[group]]))  # type: ignore[arg-type]
+        numbers = np.array([float(c.low) for c in summary.cells[group]])  # type: ignore[arg-type]
+        value, low, high = sum_of_values(counts, numbers, shown)
     known = bool(np.isfinite(counts.errors).all())
     return _number(round(value) if whole else value, (low, high) if known else None, *paid)
 

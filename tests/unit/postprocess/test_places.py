@@ -201,6 +201,13 @@ def test_the_number_of_values_with_narrow_bars_is_wrong() -> None:
     assert np.mean([not low <= 20 <= high for _, low, high in found]) > 0.3
 
 
+def test_values_outside_of_what_is_shown_are_not_likely_and_still_possible() -> None:
+    counts = Counts(np.full(20, 8.0), np.full(20, 10.0), lambda i, j: 10.0 * sqrt(j - i))
+    assert number_of_values(counts) == (20, 0, 20)
+    assert number_of_values(counts, slice(5, 9)) == (4, 0, 20)
+    assert sum_of_values(counts, np.arange(20.0), slice(5, 9)) == (5 + 6 + 7 + 8, 0, 190)
+
+
 def test_exact_counts_are_counted() -> None:
     assert number_of_values(exact([3, 0, 1, 0])) == (2, 2, 2)
 

@@ -14,6 +14,7 @@ from dpsql.result import Answer, Result, Source
 from dpsql.session.results import result
 from dpsql.session.results.unasked import Unasked
 from dpsql.sql import FrontEnd
+from tests.support.contingency import seeded
 from tests.support.exact import front_end, public_sql
 
 FRONT = front_end()
@@ -217,6 +218,23 @@ def test_the_mode_of_bins_may_be_in_any_that_has_rows() -> None:
     assert "a single value elsewhere may have more" in groups.notes[-1].text
     rows, answers, notes = shown("SELECT mode(age) FROM people", by_value(30, 60, 30, 0, 0, 0, 0, 0, 0))
     assert (rows, answers[0].interval, notes) == ([(18,)], (18.0, 18.0), [])
+
+
+@pytest.mark.parametrize("source", ["hypothesis", "measurement"])
+@pytest.mark.parametrize("seed", range(12))
+def test_no_more_different_values_are_shown_than_from_the_least_to_the_greatest(seed: int, source: Source) -> None:
+    """Rows that are spread over all values made all of them likely, beside a MIN and a MAX far from both ends."""
+    rng = seeded(seed)
+    counts = by_value(*[rng.choice([90, 25, 14, 8, 8, 4, -4]) for _ in range(9)])
+    text = "SELECT MIN(age), MAX(age), COUNT(DISTINCT age), SUM(DISTINCT age) FROM people"
+    _, (least, greatest, different, total), _ = shown(text, counts, source)
+    assert different.interval is not None and total.interval is not None
+    if least.value is not None and greatest.value is not None:
+        room = greatest.value - least.value + 1
+        assert (different.value or 0) <= max(room, different.interval[0])  # those that surely have rows
+    for answer in (different, total):
+        assert answer.value is not None and answer.interval is not None
+        assert answer.interval[0] <= answer.value <= answer.interval[1]
 
 
 @pytest.mark.parametrize("text", ["MAX(age)", "MIN(age)", "median(age)", "mode(age)"])
