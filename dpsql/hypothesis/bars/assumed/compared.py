@@ -47,8 +47,9 @@ class Compared:
         self._blocks: Memo[_Parts] = Memo(_REMEMBERED)
 
     def compares(self, factor: Factor) -> bool:
-        """Whether a condition ties values of columns together one by one."""
-        if len(factor.columns) == 1 or min(factor.weights.shape) < FEWEST_CLASSES:
+        """Whether a factor is a condition that ties values of columns together one by one; one that weighs rows is
+        none."""
+        if factor.unit > 1 or len(factor.columns) == 1 or min(factor.weights.shape) < FEWEST_CLASSES:
             return False
         known = self._classes.get(factor.digest)
         if known is None:
@@ -82,15 +83,12 @@ class Compared:
             return 0.0
         parts = self._parts(factor.columns)
         inside = factor.support
-        block, weights = parts.block[inside], factor.weights.reshape(-1)[inside] / factor.unit
-        whole = np.bincount(block, minlength=len(parts.rows)) == parts.widths
-        most, least = np.zeros(len(whole)), np.where(whole, 1.0, 0.0)
-        np.maximum.at(most, block, weights)
-        np.minimum.at(least, block, weights)
-        least[~whole] = 0.0
-        counted = np.bincount(block, weights=parts.cells[inside] * weights, minlength=len(whole))
-        left_open = max(float((most * parts.rows - counted).sum()), float((counted - least * parts.rows).sum()), 0.0)
-        light = (most == least) & (most > 0.0) & (parts.rows < LIGHT * parts.sigma)
+        block = parts.block[inside]
+        hits = np.bincount(block, minlength=len(parts.rows))
+        counted = np.bincount(block, weights=parts.cells[inside], minlength=len(parts.rows))
+        cut, whole = (hits > 0) & (hits < parts.widths), hits == parts.widths
+        left_open = max(float((parts.rows - counted)[cut].sum()), float(counted[cut].sum()))
+        light = whole & (parts.rows < LIGHT * parts.sigma)
         hidden = DEVIATIONS * parts.sigma * sqrt(float(np.count_nonzero(light)))
         return left_open + min(float(counted[light].sum()), hidden)
 
