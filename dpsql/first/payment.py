@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpsql.errors import Error
 from dpsql.first.bench import Bench
 from dpsql.first.touch import FirstTouch
 from dpsql.first.turns import Turns
@@ -39,10 +38,10 @@ def pay(
         reservation = reserve()
         if reservation is None:
             return None
-        turns.follow()
         try:
+            turns.follow()
             late = is_late(reservation)
-        except Error:
+        except BaseException:
             bench.ledger.free(reservation)
             raise
         if late:

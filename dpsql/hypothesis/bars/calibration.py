@@ -127,13 +127,20 @@ class Calibration:
 
     def _of_comparison(self, query: LinearQuery, bar: int, factor: float) -> int:
         """Of what compares columns, as one joint condition: no narrower than its contrary's, for cells without rows,
-        which are never below 0, err the same way; wider by what parts leave open."""
+        which are never below 0, err the same way; wider by what parts leave open. And no wider than all rows of its
+        other conditions."""
         for f in query.factors:
             if self._compared.compares(f):
                 contrary = (replace(f, weights=f.unit - f.weights) if other is f else other for other in query.factors)
                 asked = Crosstab.of([LinearQuery(query.table, tuple(contrary))]).choices
                 bar = max(bar, self._least(asked, factor)[0])
-        return ceil(hypot(bar, float(self._compared.off(Crosstab.of([query]).choices))))
+        bar = ceil(hypot(bar, float(self._compared.off(Crosstab.of([query]).choices))))
+        others = LinearQuery(query.table, tuple(f for f in query.factors if not self._compared.compares(f)))
+        if not others.factors:
+            return bar
+        within = self.bound(others, factor)
+        rows = float(self._answers(Crosstab.of([others]).choices)[0])
+        return bar if within is None else min(bar, ceil(max(rows, 0.0)) + within)
 
     def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:
         """Bars of four columns and more beside a measurement of all of these: wider by what the answer is further from

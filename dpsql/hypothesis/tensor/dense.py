@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from dpsql.domain import FiniteDomain, TableDomain
+from dpsql.domain import DateDomain, FiniteDomain, TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.possible_counts import nearest, top_down
 from dpsql.hypothesis.projection import marginal
@@ -94,7 +94,8 @@ def fitted(
     passes = PASSES if start.size <= LARGE_CELLS else PASSES_LARGE
     possible = {c: _possible(table.finite_domain(c)) for c in columns} if rules.top_down else {}
     ordered = {c for c in columns if table.finite_domain(c).ordered}
-    return fit_tensor(start, columns, measurements, passes, rules, possible, ordered)
+    dates = {c for c in columns if isinstance(table.finite_domain(c), DateDomain)}
+    return fit_tensor(start, columns, measurements, passes, rules, possible, ordered, dates)
 
 
 def _possible(domain: FiniteDomain) -> Possible:

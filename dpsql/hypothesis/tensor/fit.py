@@ -45,11 +45,13 @@ def fit_tensor(
     rules: ModelRules = NEWEST,
     possible: Mapping[str, Possible] = MappingProxyType({}),
     ordered: Collection[str] = (),
+    dates: Collection[str] = (),
 ) -> Estimates:
     """``start`` (one axis per column, in counts) fitted to measurements whose scopes lie within ``columns``.
 
     At the end come single columns and pairs: these are known best, and steps on larger interactions disturb them.
-    ``possible``: of some columns, what makes possible counts of noisy ones; others are followed as they are.
+    ``possible``: of some columns, what makes possible counts of noisy ones; others are followed as they are. ``dates``:
+    those that may be measured in longer units of the calendar, too.
     """
     tensor = start.copy()
     position = {c: i for i, c in enumerate(columns)}
@@ -57,8 +59,8 @@ def fit_tensor(
     told = [m for m, apart in zip(measurements, split, strict=True) if apart]
     others = [m for m, apart in zip(measurements, split, strict=True) if not apart]
     known = precisions(told) if rules.calendar else {}
-    alone = [m for m in others if len(m.axes) == 1 and m.columns in known and m.scope[0] in possible]
-    coarse = Coarse.of(alone if rules.calendar_pairs else ())
+    alone = [m for m in others if len(m.scope) == 1 and m.columns in known and m.scope[0] in possible]
+    coarse = Coarse.of([m for m in alone if m.scope[0] in dates] if rules.calendar_pairs else ())
     position |= {in_parts(c): i for c, i in position.items()}
     renamed = [coarse.renamed(m, rules.pure_columns) for m in others]
     others = [m for m, other in zip(others, renamed, strict=True) if other is None]

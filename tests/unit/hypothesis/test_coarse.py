@@ -134,3 +134,24 @@ def test_parts_are_ranges_and_those_measured_first() -> None:
     assert np.array_equal(Coarse.of([first, later]).labels[in_parts("day")], MONTHS)
     weekdays = Measurement("t", (Axis(("day",), np.arange(365) % 7, 7),), np.zeros(7, dtype=np.int64), 1.0)
     assert not Coarse.of([weekdays]).labels
+
+
+def test_what_says_nothing_of_another_column_changes_nothing() -> None:
+    """A hard round on some kinds has parts, too, which no date was measured with."""
+    truth = rows(weekly=True)
+    found = measured(truth, 1)
+    some = Measurement("t", (Axis(("kind",), np.array([0, 0, 1, 1]), 2),), np.zeros(2, dtype=np.int64), 1e9)
+    assert fitted([*found, some], truth) == pytest.approx(fitted(found, truth), rel=1e-6)
+
+
+@pytest.mark.parametrize("rules", [28, 29, 30])
+def test_a_measurement_over_both_columns_at_once_is_of_no_parts(rules: int) -> None:
+    """As a hard round on a comparison measures: one axis, whose parts are pairs of values."""
+    truth = rows()
+    both = np.add.outer(np.arange(365), np.arange(4)) % 7 < 2
+    joint = Axis.level_sets(("day", "kind"), [both.astype(np.int64)])
+    counted = np.array([truth[joint.labels == part].sum() for part in range(2)])
+    moved = counted + np.array([3_000, -3_000])
+    found = [*measured(truth, 1), Measurement("t", (joint,), moved, 1.0)]
+    cells = fitted(found, truth, rules)
+    assert abs(cells[joint.labels == 0].sum() - counted[0]) > 1_000

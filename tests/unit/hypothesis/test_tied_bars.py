@@ -106,3 +106,16 @@ def test_they_hold_and_are_not_wide() -> None:
                 ratios.append(now / before)
     assert np.mean(inside) >= 0.95
     assert np.median(ratios) < 0.4
+
+
+def test_a_comparison_is_off_by_no_more_than_the_rows_of_its_other_conditions() -> None:
+    """Beside one value of another column its own bar may be wider than all rows there are."""
+    model, new, _ = fitted(5)
+    compared = Factor(("a", "b"), np.less.outer(np.arange(8), np.arange(5)).astype(np.int64))
+    narrowed = 0
+    for value in range(6):
+        other = only("d", value)
+        most = ceil(max(float(model.answer(counted(other))), 0.0)) + bar(new, other)
+        assert bar(new, compared, other) <= most
+        narrowed += bar(new, compared, other) == most
+    assert narrowed > 0

@@ -195,12 +195,12 @@ def test_rows_kept_without_a_private_row_add_nothing_or_are_refused(front: Front
         (
             "towns t LEFT JOIN people p ON p.city = t.city",
             "in t 2 rows have keys that no row of people is declared to have: 'Oslo'; NULL",
-            "t LEFT JOIN (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS c ON c.city = t.city",
+            "t LEFT JOIN (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS counted ON counted.city = t.city",
         ),
         (
             "(SELECT * FROM towns WHERE city = 'Oslo') AS t LEFT JOIN people AS p USING (city)",
             "in t a row has a key that no row of people is declared to have: 'Oslo'",
-            "t LEFT JOIN (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS c ON c.city = t.city",
+            "t LEFT JOIN (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS counted ON counted.city = t.city",
         ),
         (
             "towns AS t LEFT JOIN people AS p ON p.city = t.city AND p.age = t.age",
@@ -215,7 +215,7 @@ def test_keys_that_no_private_row_can_have_are_named(front: FrontEnd, join: str,
     assert str(caught.value).endswith(told)
     assert caught.value.hint == f"write JOIN, which leaves them out; or keep them beside counts: {kept}"
     if kept.startswith("t LEFT JOIN"):
-        assert front.lower(f"SELECT country, coalesce(c.n, 0) AS n FROM towns AS {kept}").blocks
+        assert front.lower(f"SELECT country, coalesce(counted.n, 0) AS n FROM towns AS {kept}").blocks
 
 
 def test_a_join_by_private_columns_alone_misses_no_row_of_a_relation(front: FrontEnd) -> None:

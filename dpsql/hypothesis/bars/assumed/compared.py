@@ -20,8 +20,8 @@ from dpsql.query import Choices, Estimates, Factor
 
 FEWEST_CLASSES = 4
 """A condition that tells fewer kinds of a column's values apart compares no values: it is one of AND, OR and NOT."""
-_REMEMBERED = 4
-"""Pairs, of up to millions of cells each."""
+MOST_CELLS = 1 << 22
+"""Conditions on columns of more cells together are looked at by their noise alone; of these so many are remembered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,14 @@ class Compared:
         self._contingency = contingency
         self._open: Memo[float] = Memo()
         self._classes: Memo[bool] = Memo()
-        self._blocks: Memo[_Parts] = Memo(_REMEMBERED)
+        self._blocks: Memo[_Parts] = Memo(MOST_CELLS)
 
     def compares(self, factor: Factor) -> bool:
         """Whether a factor is a condition that ties values of columns together one by one; one that weighs rows is
         none."""
-        if factor.unit > 1 or len(factor.columns) == 1 or min(factor.weights.shape) < FEWEST_CLASSES:
+        if factor.unit > 1 or len(factor.columns) == 1 or factor.weights.size > MOST_CELLS:
+            return False
+        if min(factor.weights.shape) < FEWEST_CLASSES:
             return False
         known = self._classes.get(factor.digest)
         if known is None:
@@ -100,7 +102,8 @@ class Compared:
             sizes = [int(part.max()) + 1 for part in labels]
             block = np.ravel_multi_index(np.ix_(*labels), sizes).reshape(-1)
             rows, widths = np.bincount(block, weights=cells, minlength=prod(sizes)), np.bincount(block)
-            known = self._blocks.put(columns, _Parts(block, cells, np.asarray(rows, dtype=np.float64), widths, sigma))
+            found = _Parts(block, cells, np.asarray(rows, dtype=np.float64), widths, sigma)
+            known = self._blocks.put(columns, found, cells.size)
         return known
 
     def _labels(self, columns: tuple[str, ...]) -> tuple[list[Labels], float]:

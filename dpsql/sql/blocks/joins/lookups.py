@@ -217,18 +217,22 @@ class Lookups:
             many = "a row has a key" if rows[0] == 1 else f"{int(rows[0]):,} rows have keys"
             such = "; ".join(" and ".join(map(_shown, key)) for key in zip(*values, strict=True))
             reason = f"in {relation.qualifier} {many} that no row of {table} is declared to have"
-            raise refusal(self._text, relation.entry, f"{reason}{such and f': {such}'}", self._keeping(by_key))
+            raise refusal(
+                self._text, relation.entry, f"{reason}{such and f': {such}'}", self._keeping(by_key, part.conditions)
+            )
 
-    def _keeping(self, by_key: Sequence[exp.Expr]) -> str:
+    def _keeping(self, by_key: Sequence[exp.Expr], conditions: Sequence[exp.Expr]) -> str:
         """What to write where rows are to be kept, or left out, whose key is not declared."""
         hint = "write JOIN, which leaves them out; or keep them beside counts:"
-        if len(by_key) != 1 or self._pair(unwrap(by_key[0])) is None:
+        alone = list(by_key) == list(conditions) and self._sources.private.base
+        if len(by_key) != 1 or self._pair(unwrap(by_key[0])) is None or not alone:
             return f"{hint} group by the key in a subquery, and LEFT JOIN that"
         sides = {self._sources.owner(self._text, c): c.name for c in by_key[0].find_all(exp.Column)}
         relation, own = self._sources.relations[0].qualifier, written(sides[-1])
         counts = f"SELECT {own}, COUNT(*) AS n FROM {written(self._sources.private.table.name)} GROUP BY {own}"
         return (
-            f"{hint} {written(relation)} LEFT JOIN ({counts}) AS c ON c.{own} = {written(relation)}.{written(sides[0])}"
+            f"{hint} {written(relation)} LEFT JOIN ({counts}) AS counted "
+            f"ON counted.{own} = {written(relation)}.{written(sides[0])}"
         )
 
     def _is_keyed(self, condition: exp.Expr) -> bool:
