@@ -5,7 +5,7 @@ shown (docs/privacy.md, reservations). The noise is a function of the statement,
 chosen step, as both theorems there admit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil, floor, inf
@@ -116,13 +116,18 @@ def check(asker: Asker, offered: Offer, terms: Terms) -> None:
 
 
 def is_guaranteed(answer: Answer, limit: float) -> bool:
-    """Whether an answer has a bound of at most ``limit`` that holds on any data: a release's own, or a certificate.
+    """Whether an answer has a bound of at most ``limit`` that holds on any data."""
+    return _guaranteed_bound(answer) <= limit
+
+
+def _guaranteed_bound(answer: Answer) -> float:
+    """An answer's bound that holds on any data: a release's own, or a certificate; infinite where it has none.
 
     A model's error bar is an estimate, and does not count.
     """
-    if answer.error_kind == "exact" and answer.error is not None and answer.error <= limit:
-        return True
-    return answer.certified and answer.certified_bound is not None and answer.certified_bound <= limit
+    own = answer.error if answer.error_kind == "exact" else None
+    certified = answer.certified_bound if answer.certified else None
+    return min(inf if own is None else own, inf if certified is None else certified)
 
 
 def _limits(statement: Statement, queries: Sequence[LinearQuery], terms: Terms) -> dict[str, float]:
@@ -151,43 +156,51 @@ def _guaranteed(asker: Asker, queries: Sequence[LinearQuery], limits: dict[str, 
     """What is within its limit already, by digest: post-processing of released numbers, free."""
     out: dict[str, Answer] = {}
     for query in queries:
-        state, limit = asker.states[query.table], limits[query.digest]
-        found = state.model.measured(query) if state.model is not None else None
-        read = None if found is None else from_measurement(query, *found, state.plan.certain)
-        for answer in (asker.known(query), asker.fold.demands.answer(query.digest), read):
-            if answer is not None and is_guaranteed(answer, limit):
+        for answer in _known(asker, query):
+            if is_guaranteed(answer, limits[query.digest]):
                 out[query.digest] = answer
                 break
     return out
+
+
+def _known(asker: Asker, query: LinearQuery) -> list[Answer]:
+    """What was released of a query, as it was told before all else."""
+    state = asker.states[query.table]
+    found = state.model.measured(query) if state.model is not None else None
+    read = None if found is None else from_measurement(query, *found, state.plan.certain)
+    return [a for a in (asker.known(query), asker.fold.demands.answer(query.digest), read) if a is not None]
 
 
 def _wider(asker: Asker, offered: Offer, terms: Terms) -> str:
     """The hint that names the narrowest bound, in whole counts, that is known already or that what is left pays for."""
     if terms.within is None:
         return _NEVER
+    queries = [q for release in offered.releases for q in release.queries]
+    known = {q.digest: min((_guaranteed_bound(a) for a in _known(asker, q)), default=inf) for q in queries}
     low, high = floor(terms.within), 2 * ceil(terms.within)
-    while _units(asker, offered, high / terms.within) > offered.left:
+    while _units(asker, offered, high / terms.within, known) > offered.left:
         low, high = high, 2 * high
         if high > MOST_WITHIN:
             return _NEVER
     while high - low > 1:  # a wider bound is never dearer
         middle = (low + high) // 2
-        low, high = (low, middle) if _units(asker, offered, middle / terms.within) <= offered.left else (middle, high)
-    if _units(asker, offered, high / terms.within) == 0:
+        fits = _units(asker, offered, middle / terms.within, known) <= offered.left
+        low, high = (low, middle) if fits else (middle, high)
+    if _units(asker, offered, high / terms.within, known) == 0:
         return f"it is known to within {high:,} already, and nothing narrower can be paid"
     return f"within {high:,} can be paid"
 
 
-def _units(asker: Asker, offered: Offer, times: float) -> float:
-    """What bounds so many times wider take, beside what is within them already; infinity where there are none."""
+def _units(asker: Asker, offered: Offer, times: float, known: Mapping[str, float]) -> float:
+    """What bounds so many times wider take, beside what is within them already; infinity where there are none.
+    ``known``: the bound that each query has already, by digest."""
     units = 0.0
     for release in offered.releases:
         limits = {q.digest: offered.limits[q.digest] * times for q in release.queries}
-        known = _guaranteed(asker, release.queries, limits)
-        missing, sds = [q for q in release.queries if q.digest not in known], release.sds
+        missing, sds = [q for q in release.queries if known[q.digest] > limits[q.digest]], release.sds
         if not missing:
             continue
-        if known:
+        if len(missing) < len(release.queries):
             sds = tuple(own_sds(missing, 1.0))
         l2_squared = asker.states[missing[0].table].plan.l2_squared
         found = price(asker.plan, l2_squared, missing, sds, [limits[q.digest] for q in missing])
