@@ -21,7 +21,7 @@ from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
 from dpsql.first.waiting_pairs import WaitingPairs
 from dpsql.hypothesis import Axis, Measurement, atoms
-from dpsql.hypothesis.partition import compact, merged, part_sums
+from dpsql.hypothesis.partition import compact, merged, part_sums, triple_parts
 from dpsql.ledger.event import Payload
 from dpsql.memo import Memo
 from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
@@ -35,7 +35,6 @@ from dpsql.planning.contingencies import (
     planned_in_longer_units,
     range_parts,
     triple_cells,
-    triple_parts,
 )
 from dpsql.planning.portions import Portion
 from dpsql.private import Private

@@ -64,6 +64,27 @@ def pure_norms(columns: Columns, weights: Estimates) -> list[tuple[Columns, floa
     return found
 
 
+def pure_variance(
+    asked: Mapping[str, tuple[float, float]],
+    known: Mapping[frozenset[str], float],
+    sizes: Mapping[str, int],
+    most: int,
+) -> float:
+    """Variance of a query, in units of a single count's, from the pure interactions of its columns.
+
+    ``asked``: for each column the sum of its squared weights and their mean; ``known``: ``pure_precisions``. Least
+    squares over all contingencies; interactions that none holds, or of more than ``most`` columns, add nothing.
+    """
+    squares = 0.0
+    for number in range(1, min(len(asked), most) + 1):
+        for kept in combinations(asked, number):
+            precision = known.get(frozenset(kept), 0.0)
+            if precision > 0.0:
+                inside = prod(asked[c][0] - sizes[c] * asked[c][1] ** 2 for c in kept)
+                squares += inside * prod(asked[c][1] ** 2 for c in asked if c not in kept) / precision
+    return max(squares, 0.0)
+
+
 def told(sizes: Mapping[str, int], differences: Collection[str], precision: float) -> Iterator[tuple[Columns, float]]:
     """What a contingency over the columns of ``sizes`` (cells of each) tells: each set of them with 1 / sigma^2 there.
 

@@ -7,7 +7,7 @@ counts, the same way in every session, since a replayed ledger must find the sam
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from math import inf, isqrt
+from math import inf, isqrt, prod
 
 import numpy as np
 
@@ -176,3 +176,15 @@ def overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:
     out = np.zeros((int(parts.max()) + 1, int(base.max()) + 1))
     np.add.at(out, (parts, base), cells)
     return np.asarray(out / np.maximum(part_sums(base, cells), _TINY))
+
+
+def triple_parts(sizes: Sequence[int], cells: float) -> int:
+    """Into how many parts each of three columns with so many parts is cut at most for ``cells`` in all, at least 2.
+
+    >>> triple_parts((40, 40, 40), 300.0), triple_parts((40, 40, 2), 300.0), triple_parts((3, 3, 2), 300.0)
+    (6, 12, 3)
+    """
+    most = 2
+    while most < max(sizes) and prod(min(size, most + 1) for size in sizes) <= cells:
+        most += 1
+    return most

@@ -24,6 +24,7 @@ from dpsql.domain import (
     truncate,
 )
 from dpsql.hypothesis import told
+from dpsql.hypothesis.components import pure_variance
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import compact
 
@@ -174,18 +175,6 @@ def _with_triples(
 def triple_cells(row_count: float, sigma: float) -> float:
     """The cells of three columns together that are measured with noise of sd ``sigma`` (counts)."""
     return max(row_count, 0.0) / (TRIPLE_CELL * sigma)
-
-
-def triple_parts(sizes: Sequence[int], cells: float) -> int:
-    """Into how many parts each of three columns with so many parts is cut at most for ``cells`` in all, at least 2.
-
-    >>> triple_parts((40, 40, 40), 300.0), triple_parts((40, 40, 2), 300.0), triple_parts((3, 3, 2), 300.0)
-    (6, 12, 3)
-    """
-    most = 2
-    while most < max(sizes) and prod(min(size, most + 1) for size in sizes) <= cells:
-        most += 1
-    return most
 
 
 def planned_alone(
@@ -372,7 +361,7 @@ def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency], *
 
     def sd(asked: tuple[str, ...]) -> float:
         if pure:
-            return sqrt(pure_variance({c: (sizes[c] / 2, 0.5) for c in asked}, known, sizes))
+            return sqrt(pure_variance({c: (sizes[c] / 2, 0.5) for c in asked}, known, sizes, MOST_COLUMNS))
         return _noise(set(asked), planned, sizes)
 
     by_number = [
@@ -390,27 +379,6 @@ def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: Mappin
             cells = prod(sizes[c] / 2 if c in asked else sizes[c] for c in p.columns)
             precision += p.share / cells
     return inf if precision == 0.0 else 1.0 / sqrt(precision)
-
-
-def pure_variance(
-    asked: Mapping[str, tuple[float, float]],
-    known: Mapping[frozenset[str], float],
-    sizes: Mapping[str, int],
-    most: int = MOST_COLUMNS,
-) -> float:
-    """Variance of a query, in units of a single count's, from the pure interactions of its columns.
-
-    ``asked``: for each column the sum of its squared weights and their mean; ``known``: ``pure_precisions``. Least
-    squares over all contingencies; interactions that none holds, or of more than ``most`` columns, add nothing.
-    """
-    squares = 0.0
-    for number in range(1, min(len(asked), most) + 1):
-        for kept in combinations(asked, number):
-            precision = known.get(frozenset(kept), 0.0)
-            if precision > 0.0:
-                inside = prod(asked[c][0] - sizes[c] * asked[c][1] ** 2 for c in kept)
-                squares += inside * prod(asked[c][1] ** 2 for c in asked if c not in kept) / precision
-    return max(squares, 0.0)
 
 
 def pure_precisions(planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> dict[frozenset[str], float]:

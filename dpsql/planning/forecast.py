@@ -16,6 +16,7 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.hypothesis import LEAST_CELL
+from dpsql.hypothesis.components import pure_variance
 from dpsql.planning.contingencies import (
     MOST_COLUMNS,
     ONE_WAY_SHARE,
@@ -23,7 +24,6 @@ from dpsql.planning.contingencies import (
     is_narrow,
     planned_contingencies,
     pure_precisions,
-    pure_variance,
 )
 from dpsql.query import LinearQuery
 

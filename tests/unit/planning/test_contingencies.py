@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import BooleanDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain
+from dpsql.hypothesis.partition import triple_parts
 from dpsql.planning.contingencies import (
     ALONE_SHARE,
     ALONE_SHARES,
@@ -29,7 +30,6 @@ from dpsql.planning.contingencies import (
     planned_in_longer_units,
     range_parts,
     triple_cells,
-    triple_parts,
     warm_start,
 )
 from tests.support.simulated import table_of

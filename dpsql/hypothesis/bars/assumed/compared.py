@@ -20,8 +20,8 @@ from dpsql.query import Choices, Estimates, Factor
 
 FEWEST_CLASSES = 4
 """A condition that tells fewer kinds of a column's values apart compares no values: it is one of AND, OR and NOT."""
-MOST_CELLS = 1 << 22
-"""Conditions on columns of more cells together are looked at by their noise alone; of these so many are remembered."""
+MOST_CELLS = 1 << 24
+"""Of compared columns together that are remembered: one pair of the largest that are answered, or many small ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Compared:
     def compares(self, factor: Factor) -> bool:
         """Whether a factor is a condition that ties values of columns together one by one; one that weighs rows is
         none."""
-        if factor.unit > 1 or len(factor.columns) == 1 or factor.weights.size > MOST_CELLS:
+        if factor.unit > 1 or len(factor.columns) == 1:
             return False
         if min(factor.weights.shape) < FEWEST_CLASSES:
             return False
