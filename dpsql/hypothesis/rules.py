@@ -24,7 +24,8 @@ class ModelRules:
     than ``settled`` of its sd, at most ``rakes`` times. ``coarsely``: whether pairs are fitted from coarse
     parts to fine, light cells of them follow chance once, and bars know what noise hides of them.
 
-    Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise
+    Of what is shown: ``cut_above``: whether counts of a table's rows are shown as no more than these;
+    ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise
     took it below; ``signed``: whether sums are so, too, where conditions leave values of one sign. ``fine``:
     whether sums of models and spare releases are told in parts of a range, ``fine_rounds``: and those that hard rounds
     weigh; ``as_counted``: as many rows of them as were counted, by whatever that is not the model's number.
@@ -207,9 +208,11 @@ class ModelRules:
     cut_classes: int = 2
     calendar_pairs: bool = True
     compared: bool = True
+    cut_above: bool = True
 
 
-_TWENTY_NINTH = ModelRules(calendar_pairs=False, compared=False)
+_THIRTIETH = ModelRules(cut_above=False)
+_TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)
 _TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)
 _TWENTY_SIXTH = replace(_TWENTY_SEVENTH, left_out=False, ties_weighed=False)
@@ -292,7 +295,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         27: _TWENTY_SEVENTH,
         28: _TWENTY_EIGHTH,
         29: _TWENTY_NINTH,
-        30: ModelRules(),
+        30: _THIRTIETH,
+        31: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

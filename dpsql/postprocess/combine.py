@@ -124,8 +124,10 @@ def added(error: float | None, weight: float, doubt: float, rows: float | None, 
     return error + weight * of_part + doubt * (max(0.0, float(rows or 0)) + of_part)
 
 
-def shown_count(answer: Answer, sign: int = 1) -> Answer:
+def shown_count(answer: Answer, sign: int = 1, most: int | None = None) -> Answer:
     """A released count as it is shown: 0 where noise took it below. Its interval is cut at 0 as it is.
+
+    ``most``: how many rows there may be: a count of some of them and its interval are cut at that.
 
     ``sign``: as in ``combine``; where it is -1, noise takes a sum above.
 
@@ -134,7 +136,13 @@ def shown_count(answer: Answer, sign: int = 1) -> Answer:
     >>> shown_count(Answer(-3, 10.0, (0.0, 7.0), "exact", "measurement", True)).value
     0
     """
-    return answer if answer.value is None or sign * answer.value >= 0 else replace(answer, value=0)
+    if answer.value is not None and sign * answer.value < 0:
+        answer = replace(answer, value=0)
+    if answer.value is None or most is None:
+        return answer
+    low, high = answer.interval or (0.0, 0.0)
+    interval = None if answer.interval is None else (min(low, float(most)), min(high, float(most)))
+    return replace(answer, value=min(answer.value, most), interval=interval)
 
 
 def divide(

@@ -6,6 +6,7 @@ when somebody looks at it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import overload
 
 import numpy as np
@@ -20,7 +21,8 @@ class CrosstabAnswers(Sequence[Answer]):
 
     ``values``: int64, shape (queries,). ``errors``: float64 of the same shape, half-widths of 95 % intervals in counts,
     NaN where nothing is known. ``certified_bound``: of all of them, in counts; ``None`` where nothing is certified.
-    Intervals end at 0. ``cut``: counts below 0 are shown as 0, their intervals as they were released.
+    Intervals end at 0. ``cut``: counts below 0 are shown as 0, their intervals as they were released. ``most``: how
+    many rows there may be; counts that are shown and their intervals are cut at that.
 
     >>> found = CrosstabAnswers(np.array([3, -2]), np.array([5.0, 6.0]), "calibrated", "hypothesis").shown()
     >>> [(a.value, a.interval) for a in found]
@@ -33,15 +35,17 @@ class CrosstabAnswers(Sequence[Answer]):
     source: Source
     certified_bound: float | None = None
     cut: bool = False
+    most: int | None = None
 
-    def shown(self) -> "CrosstabAnswers":
-        """The counts as they are shown: 0 where they are below."""
-        return replace(self, cut=True)
+    def shown(self, most: int | None = None) -> "CrosstabAnswers":
+        """The counts as they are shown: 0 where they are below, and no more than the rows that there may be."""
+        return replace(self, cut=True, most=most)
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
         """What stands in the table for each."""
-        return np.maximum(self.values, 0) if self.cut else self.values
+        found = np.maximum(self.values, 0) if self.cut else self.values
+        return found if self.most is None else np.minimum(found, self.most)
 
     def near_zero(self) -> npt.NDArray[np.bool_]:
         """Which counts are within their error of no row at all."""
@@ -73,8 +77,9 @@ class CrosstabAnswers(Sequence[Answer]):
 
     def _answer(self, value: int, error: float) -> Answer:
         bound = self.certified_bound
-        shown = max(0, value) if self.cut else value
+        shown, end = max(0, value) if self.cut else value, inf if self.most is None else float(self.most)
+        shown = int(min(shown, end))
         if error != error:  # NaN: nothing is known
             return Answer(shown, None, None, self.error_kind, self.source, bound is not None, bound)
-        interval = (float(max(0, value - error)), float(max(0, value + error)))
+        interval = (min(float(max(0, value - error)), end), min(float(max(0, value + error)), end))
         return Answer(shown, error, interval, self.error_kind, self.source, bound is not None, bound)

@@ -72,8 +72,11 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
             return None
         return Said(middle * counted.value + total, hypot(middle * counted.error, DEVIATIONS * sd))
 
+    def rows_of(table: str) -> tuple[float, float] | None:
+        return None if table in units else asker.states[table].rows_known()
+
     lone = MODEL_RULES[asker.plan.models].lone_sums
-    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released)
+    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released, rows_of)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

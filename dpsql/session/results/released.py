@@ -3,14 +3,16 @@
 Everything after the answers is post-processing, and free; that is why it is a function of them and holds no session.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpsql.confidence import HARDLY
 from dpsql.dialect.types import aggregate_type, type_name
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.postprocess import released_array, released_table, shown_count, shown_values
@@ -49,19 +51,22 @@ def result(
     if statement.direct is None:
         found = [_answered(block, unshown, unasked, together, rules) for block in statement.blocks]
         notes = (*notes, *dict.fromkeys(note for answered in found for note in answered.notes))
-        return _through_outer(statement, [f.columns for f in found], public, notes, unasked.error_of, rules)
+        return _through_outer(statement, [f.columns for f in found], public, notes, unasked, rules)
     (block,) = statement.blocks
     columns, own = _answered(block, unshown, unasked, together, rules)
     notes, within = (*notes, *own), _within(block, columns)
     if rules.cut_counts:
-        columns = [_shown(a, found, rules) for a, found in zip(block.aggregates, columns, strict=True)]
+        pairs = zip(block.aggregates, columns, strict=True)
+        columns = [_shown(a, found, rules, unasked) for a, found in pairs]
     return replace(_direct(statement.direct, block, columns, notes), within=within)
 
 
-def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules) -> Sequence[Answer]:
-    """An aggregate's answers, one per group, counts and sums of what is never on one side of 0 as they are shown."""
+def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules, unasked: Unasked) -> Sequence[Answer]:
+    """An aggregate's answers, one per group, counts and sums of what is never on one side of 0 as they are shown, and
+    counts of rows as no more than there may be."""
+    most = _most_of(aggregate, unasked) if rules.cut_above else None
     if isinstance(answers, CrosstabAnswers):
-        return answers.shown()
+        return answers.shown(most)
     if isinstance(aggregate.summary, Distinct):
         return tuple([shown_count(a) for a in answers])
     if aggregate.denominator is not None or aggregate.summary is not None:
@@ -69,8 +74,15 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules) -
     out = []
     for group, (answer, form) in enumerate(zip(answers, aggregate.numerator, strict=True)):
         sign = 1 if form.is_count else aggregate.sign(group, conditions=rules.signed)
-        out.append(shown_count(answer, sign) if sign else answer)
+        out.append(shown_count(answer, sign, None if form.counted is None else most) if sign else answer)
     return tuple(out)
+
+
+def _most_of(aggregate: Aggregate, unasked: Unasked) -> int | None:
+    """How many rows the table whose rows an aggregate counts has at most, but for one chance in a thousand."""
+    counted = aggregate.numerator[0].counted if len(aggregate.numerator) else None
+    found = None if counted is None else unasked.rows_of(counted.table)
+    return None if found is None else max(0, ceil(found[0] + HARDLY * found[1]))
 
 
 def _within(block: Block, columns: Columns) -> tuple[bool, ...]:
@@ -166,7 +178,7 @@ def _through_outer(
     blocks: Sequence[Columns],
     public: PublicSql,
     notes: tuple[Note, ...],
-    error_of: Callable[[LinearQuery], float | None],
+    unasked: Unasked,
     rules: ModelRules,
 ) -> Result:
     """The outer statement over the released tables; answers are lined up with its rows where they can be."""
@@ -177,14 +189,14 @@ def _through_outer(
     table = _signless(public.run(statement.outer_sql or "", tables, statement.public_tables))
     computed = NOTHING
     if statement.redraw is not None:
-        inputs = Inputs(tables, _released_columns(statement.blocks, blocks), error_of)
+        inputs = Inputs(tables, _released_columns(statement.blocks, blocks), unasked.error_of)
         computed = computed_answers(statement, inputs, table, public)
     empty = _empty_groups_notes(statement.blocks, blocks) if statement.counts_rows else ()
     notes = (*notes, *empty, *computed.notes, *_undefined_notes(table))
     rows = table.column(0).to_pylist() if statement.outer_columns else None
     table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
     left = {
-        (b.name, a.column): _unshown(_shown(a, found, rules) if rules.cut_counts else found)
+        (b.name, a.column): _unshown(_shown(a, found, rules, unasked) if rules.cut_counts else found)
         for b, columns in zip(statement.blocks, blocks, strict=True)
         for a, found in zip(b.aggregates, columns, strict=True)
     }

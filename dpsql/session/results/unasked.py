@@ -41,6 +41,10 @@ def _no_sum(summed: LinearQuery) -> Said | None:
     return None
 
 
+def _no_rows(table: str) -> tuple[float, float] | None:
+    return None
+
+
 class Unasked(NamedTuple):
     """Nothing is known where these return ``None``.
 
@@ -49,7 +53,8 @@ class Unasked(NamedTuple):
     ``distance_of``: of a sum, and the count of its rows, what was measured from the middle of the values.
     ``sum_of``: a sum in shares of the range, as finely as it was measured. ``lone``: whether models say of sums of
     values that stand alone, too. ``as_released``: of counts of one outline that were told with these errors, each as it
-    was released, before anything was made of it; for all of them or not at all.
+    was released, before anything was made of it; for all of them or not at all. ``rows_of``: a private table's rows as
+    they were released, with the sd of that.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
@@ -59,6 +64,7 @@ class Unasked(NamedTuple):
     sum_of: Callable[[LinearQuery], Said | None] = _no_sum
     lone: bool = False
     as_released: Callable[[Sequence[LinearQuery], Sequence[float]], Sequence[int] | None] = _not_released
+    rows_of: Callable[[str], tuple[float, float] | None] = _no_rows
 
 
 NOTHING_SAID = Unasked()
