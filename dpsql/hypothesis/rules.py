@@ -96,6 +96,7 @@ class ModelRules:
     ``left_out``: whether those of conditions that most rows meet are no wider than those of what these leave out.
     ``ties_weighed``: whether those of conditions that tie columns together are of conjunctions where rows are weighed.
     ``compared``: whether those of conditions that compare columns know what the parts of these leave open.
+    ``contradicted``: whether those of lists are as wide as what was measured of them where that contradicts estimates.
     ``evenly``: whether they know what answers would be were rows spread evenly where noise hides how they are.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
@@ -209,9 +210,10 @@ class ModelRules:
     calendar_pairs: bool = True
     compared: bool = True
     cut_above: bool = True
+    contradicted: bool = True
 
 
-_THIRTIETH = ModelRules(cut_above=False)
+_THIRTIETH = ModelRules(cut_above=False, contradicted=False)
 _TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)
 _TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)

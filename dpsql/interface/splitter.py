@@ -5,6 +5,9 @@ The shell must know when an input is complete and a batch where a statement ends
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dpsql.errors import Error
 
 _TOKEN = re.compile(
     r"""
@@ -60,6 +63,24 @@ def split(text: str) -> list[Piece]:
             break
         position = cut.take(token)
     return cut.finished()
+
+
+class Place(NamedTuple):
+    """Where an error is in the whole text; ``column`` is ``None`` where it is known of its statement alone.
+    ``message``: the error's without its place in the statement."""
+
+    line: int
+    column: int | None
+    message: str
+
+
+def place_of(error: Error, line: int, column: int) -> Place:
+    """The place of an error of the statement that begins at ``line`` and ``column``."""
+    own, at = getattr(error, "line", None), getattr(error, "column", None)
+    if not isinstance(own, int) or not isinstance(at, int):
+        return Place(line, None, error.message)
+    message = error.message.removeprefix(f"line {own}, column {at}: ")
+    return Place(line + own - 1, at + (column - 1 if own == 1 else 0), message)
 
 
 def is_complete(text: str) -> bool:

@@ -268,6 +268,23 @@ def test_read_a_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys:
     assert "goes too deep" in capsys.readouterr().err
 
 
+def test_errors_among_many_statements_say_where(
+    shell: Shell, session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    session.results["at"] = UnsupportedQuery("no", line=1, column=3)
+    text = "SELECT 1;\n  at; refused;\n\\nope\n"
+    (tmp_path / "q.sql").write_text(text)
+    shell.handle(f".read {tmp_path / 'q.sql'}")
+    heads = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert heads == ["error: q.sql:2:5: no", "error: q.sql:2: no", "error: q.sql:3: there is no command \\nope"]
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+    run_shell(session, shell.console, title="t")
+    heads = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert heads == ["error: line 2, column 5: no", "error: line 2: no", "error: line 3: there is no command \\nope"]
+    shell.handle("at")  # what is typed has no other place
+    assert "error: line 1, column 3: no" in capsys.readouterr().err
+
+
 NO_LINE_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 
 

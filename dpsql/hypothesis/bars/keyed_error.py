@@ -11,8 +11,12 @@ import numpy as np
 
 from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
+from dpsql.hypothesis.strings.cells import CountedKey
 from dpsql.hypothesis.strings.sparse import NOTHING
 from dpsql.query import Key, LinearQuery
+
+CONTRADICTED = 2.0
+"""Sds of its noise by which a measurement is further from an estimate than the estimate is believed."""
 
 
 def keyed_error(
@@ -26,6 +30,7 @@ def keyed_error(
     (Bhatia, Davis 2000), and shares of different keys are taken as independent. Never wider than what holds for any
     shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet), and not more than 20 times the rows
     that are expected (Markov). What is not known of the share of strings that no column has counted they have together.
+    Where what was measured of these rows contradicts their estimate, it is as wide as the measurement leaves open.
 
     ``foreseen``: listed keys that are counted before they are answered, and the variances of that noise.
     """
@@ -49,10 +54,12 @@ def keyed_error(
     rows = {k: most[k] * (known[k] if k in known else sparse.rows(k)) for k in variances}
     estimate = model.estimate(query)
     share = _share_of(estimate, sum(rows.values()))
-    counted = sparse.cells_variances(variances, query.factors[0]) if len(query.scope) == 1 and query.factors else {}
+    counted = sparse.counted(variances, query.factors[0]) if len(query.scope) == 1 and query.factors else {}
     mixed = 0.0
     for key, variance in variances.items():
-        mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), counted.get(key, inf))
+        mixed += min(
+            variance + rows[key] ** 2 * share * (1.0 - share), counted[key].variance if key in counted else inf
+        )
     # expected with every doubt in favour of more rows: those of each key, and the share that the finite columns have
     upper = sum(
         rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in rows if k not in together.rows
@@ -63,7 +70,19 @@ def keyed_error(
     widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / OUTSIDE) - estimate)
     apart = sum(rows[k] for k in rows if not sparse.has_cells(k, query.scope))
     unsure = DEVIATIONS * sparse.rest_sd(query.factors) * abs(apart)
-    return max(1, ceil(min(hypot(DEVIATIONS * sqrt(mixed), share * bias, unsure), widest))) + rounding
+    error = hypot(DEVIATIONS * sqrt(mixed), share * bias, unsure)
+    if model.rules.contradicted:
+        error = max(error, _contradicted(counted, most))
+    return max(1, ceil(min(error, widest))) + rounding
+
+
+def _contradicted(counted: Mapping[Key, CountedKey], weights: Mapping[Key, float]) -> float:
+    """How far from its estimate a number of rows may be, in counts, by what was measured of it alone, where noise does
+    not explain the difference; else 0. What all strings say of their cells is wrong about those unlike all others, and
+    a condition may take many cells of which none stands out of its noise alone."""
+    apart = abs(sum(weights[k] * found.apart for k, found in counted.items()))
+    sd = sqrt(sum(weights[k] ** 2 * found.noise for k, found in counted.items()))
+    return apart + DEVIATIONS * sd if apart > CONTRADICTED * sd else 0.0
 
 
 def _share_of(estimate: float, rows: float) -> float:

@@ -7,6 +7,7 @@ than its noise's sd, so that one string unlike all others is not taken for noise
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,6 +50,15 @@ def drawn_cells(values: Floats, variances: Floats, rows: Floats, rows_variances:
     missing = rows - found.sum(axis=1)
     moved: Floats = found + left * (missing / (left.sum(axis=1) + rows_variances + _TINY))[:, None]
     return moved
+
+
+class CountedKey(NamedTuple):
+    """Of the rows of one key that a condition selects: the ``variance`` of their estimate, how many more were measured
+    (``apart``), and the variance of the ``noise`` in that; in counts and their squares."""
+
+    variance: float
+    apart: float = 0.0
+    noise: float = 0.0
 
 
 @dataclass

@@ -14,12 +14,12 @@ from types import MappingProxyType
 import numpy as np
 
 from dpsql.errors import InternalError
-from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.strings.cells import StringCells
+from dpsql.hypothesis.strings.cells import CountedKey, StringCells
 from dpsql.hypothesis.strings.drawing import Drawing, drawing
+from dpsql.hypothesis.strings.fitted import GARROTE, MOST_TIMES, fit_cells
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, Listed, drawn_by_row, furthest_way, hidden_key
 from dpsql.hypothesis.strings.key_list import KeyList, key_list, likely_list
 from dpsql.hypothesis.strings.mixture import CellEstimates
@@ -27,14 +27,11 @@ from dpsql.hypothesis.strings.rest import Rest, rest_beside, rest_of
 from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Factor, Key, sort_key
 
-GARROTE = 2.0
-"""Shrinkage of a key's estimate y with variance v to y (1 - 2 v / y^2)+: the non-negative garrote (Breiman 1995)."""
 LEAST_MEAN = 1.5
 """Error bars take strings that were not shown to have at least so many rows on average."""
 _SURE = 1.64
 NOTHING: Mapping[Key, float] = MappingProxyType({})
 _TINY = 1e-9
-_MOST_TIMES = 1e12  # one step may raise a cell
 
 
 @dataclass
@@ -214,17 +211,21 @@ class SparseHypothesis:
         """Whether the key's rows are those of a string that somebody listed, drawn to what was expected of it."""
         return self._weighed and self._distinct is not None and key in self._by_list
 
-    def cells_variances(self, keys: Collection[Key], factor: Factor) -> dict[Key, float]:
+    def counted(self, keys: Collection[Key], factor: Factor) -> dict[Key, CountedKey]:
         """Of the rows that a condition on one finite column selects, of those keys that were counted by it."""
         (column,) = factor.columns
-        squares = np.square(factor.weights / factor.unit)
+        weights = factor.weights / factor.unit
+        squares = np.square(weights)
         if not (self._mixed and column in self._cells):
             sigmas, used = self._by_column.get(column, {}), float(squares.sum())
-            return {key: sigmas[key] * sigmas[key] * used for key in keys if key in sigmas}
-        found = self._cells_of(column)
+            return {key: CountedKey(sigmas[key] * sigmas[key] * used) for key in keys if key in sigmas}
+        found, cells = self._cells_of(column), self._cells[column]
         known = [key for key in keys if key in found.places]
-        each = found.cells.variances[[found.places[key] for key in known]] @ squares if known else np.zeros(0)
-        return dict(zip(known, each.tolist(), strict=True))
+        places = [found.places[key] for key in known]
+        each = found.cells.variances[places] @ squares
+        apart = (cells.measured[places] - found.cells.counts[places]) @ weights
+        noise = cells.variances[places] * squares.sum()
+        return {k: CountedKey(*of) for k, *of in zip(known, each.tolist(), apart.tolist(), noise.tolist(), strict=True)}
 
     def knows(self, key: Key) -> bool:
         """Whether the key was ever measured."""
@@ -319,7 +320,7 @@ class SparseHypothesis:
         out = np.multiply.outer(weights, cells / max(float(cells.sum()), _TINY))
         for m in self._with_axes:
             if not (self._weighed and m.scope[0] in self._cells and len(m.axes) == 1 and m.axes[0].is_cells):
-                self._fit_cells(out, keys, columns, m)
+                fit_cells(out, keys, columns, m)
         for i, column in enumerate(columns):
             if column in self._cells:
                 self._move_cells(out, keys, i, column)
@@ -354,7 +355,7 @@ class SparseHypothesis:
         marginal = own.sum(axis=others, keepdims=True)
         shape = [len(places) if a == 0 else n if a == i + 1 else 1 for a, n in enumerate(own.shape)]
         ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)
-        out[places] = own * np.clip(ratio, 0.0, _MOST_TIMES)
+        out[places] = own * np.clip(ratio, 0.0, MOST_TIMES)
 
     def _cells_of(self, column: str) -> _Found:
         """The measured keys' estimated counts by the column, and what they leave of it; kept until something is
@@ -374,27 +375,3 @@ class SparseHypothesis:
             )
             known = self._found[column] = _Found(of, {k: n for n, k in enumerate(cells.keys)}, found, rest)
         return known
-
-    def _fit_cells(self, out: Estimates, keys: Sequence[Key], columns: tuple[str, ...], m: Measurement) -> None:
-        rows = [i for i, k in enumerate(keys) if k in m.key_index]
-        if not rows:
-            return
-        within = projected(m.of_keys([keys[i] for i in rows]), set(columns))
-        if within is None:
-            return
-        position = {c: i + 1 for i, c in enumerate(columns)}
-        kept = [position[c] for c in within.scope]
-        summed = tuple(i for i in position.values() if i not in set(kept))
-        rank = np.argsort(np.argsort(kept))
-        own = out[rows]
-        marginal = own.sum(axis=summed).transpose(0, *(rank + 1))
-        model = coarsen(np.ascontiguousarray(marginal), within.axes, keyed=True)
-        y = np.maximum(within.values.astype(np.float64), 0.0)
-        target = y * np.maximum(0.0, 1.0 - GARROTE * within.sigma**2 / np.maximum(y * y, _TINY))
-        ratio = (target + _TINY) / (model + _TINY)
-        for i, axis in enumerate(within.axes):
-            ratio = np.take(ratio, axis.labels.reshape(-1), axis=i + 1)
-        inverse = np.argsort(rank)
-        shape = [len(rows)] + [n if i in kept else 1 for i, n in enumerate(out.shape) if i > 0]
-        ratio = ratio.reshape(marginal.shape).transpose(0, *(inverse + 1)).reshape(shape)
-        out[rows] = own * np.clip(ratio, 0.0, _MOST_TIMES)

@@ -30,7 +30,7 @@ from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import Format
 from dpsql.interface.render.style import PLAIN
-from dpsql.interface.splitter import Piece, split
+from dpsql.interface.splitter import Piece, place_of, split
 from dpsql.result import NO_TERMS, Terms
 
 if TYPE_CHECKING:
@@ -150,12 +150,9 @@ class _Batch:
 
     def _told(self, number: int, piece: Piece, error: Error) -> None:
         """The failure with its place in the file, where the error knows one, else that of its statement."""
-        line, column = getattr(error, "line", None), getattr(error, "column", None)
-        place, message = f"{piece.line}", error.message
-        if isinstance(line, int) and isinstance(column, int):
-            message = message.removeprefix(f"line {line}, column {column}: ")
-            place = f"{piece.line + line - 1}:{column + (piece.column - 1 if line == 1 else 0)}"
-        self._console.error(error, f"{self._name}:{place}: statement {number}", message)
+        place = place_of(error, piece.line, piece.column)
+        at = f"{place.line}" if place.column is None else f"{place.line}:{place.column}"
+        self._console.error(error, f"{self._name}:{at}: statement {number}", place.message)
 
     def _names(self, pieces: Iterable[Piece]) -> None:
         """Names that statements which were done before gave to queries: a session does not outlive its process."""

@@ -79,10 +79,10 @@ def run_input(shell: Shell, text: str) -> str:
         shell.handle(text)
         return ""
     reader = LineReader()
-    inputs = [t for line in StringIO(text, newline="") for t in reader.feed(line)]
+    inputs = [i for line in StringIO(text, newline="") for i in reader.feed(line)]
     unfinished = reader.rest if _ends_with_command(text) else ""
     for one in inputs if unfinished else inputs + reader.finish():
-        shell.handle(one)
+        shell.handle(one.text)
     return unfinished
 
 

@@ -16,12 +16,12 @@ def run_lines(shell: Shell, lines: Iterable[str]) -> None:
     """Run inputs as they arrive; errors do not stop the ones behind them."""
     reader = LineReader()
     for line in lines:
-        for text in reader.feed(line):
-            shell.handle(text)
+        for one in reader.feed(line):
+            shell.handle(one.text, one)
         if shell.leaving:
             return
-    for text in reader.finish():
-        shell.handle(text)
+    for one in reader.finish():
+        shell.handle(one.text, one)
 
 
 def run_shell(session: SessionView, console: Console, *, title: str) -> int:

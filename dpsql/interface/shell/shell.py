@@ -19,6 +19,8 @@ from dpsql.interface.render.layout import pairs
 from dpsql.interface.render.listing import render_columns, render_public, render_tables
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.style import escape
+from dpsql.interface.shell.line_reader import Input
+from dpsql.interface.splitter import place_of
 from dpsql.result import NO_TERMS, Terms
 
 COMMANDS = (
@@ -55,10 +57,11 @@ class Shell:
         self._hides = False
         self._terms = NO_TERMS
         self._read_lines = read_lines
-        self._depth = 0
+        self._files: list[str] = []
 
-    def handle(self, text: str) -> None:
-        """Run one statement or command; a ``dpsql.Error`` is shown, never raised."""
+    def handle(self, text: str, at: Input | None = None) -> None:
+        """Run one statement or command; a ``dpsql.Error`` is shown, never raised, with its line where many are read:
+        ``at`` is the place of this one among them."""
         text = text.strip()
         if not text or self.leaving:
             return
@@ -72,8 +75,19 @@ class Shell:
             else:
                 self._statement(text)
         except Error as error:
-            self.console.error(error)
+            self._failed(error, at)
             self.code = max(self.code, exit_code(error))
+
+    def _failed(self, error: Error, at: Input | None) -> None:
+        if at is None:
+            self.console.error(error)
+            return
+        place = place_of(error, at.line, at.column)
+        if self._files:
+            where = f"{self._files[-1]}:{place.line}" + ("" if place.column is None else f":{place.column}")
+        else:
+            where = f"line {place.line}" + ("" if place.column is None else f", column {place.column}")
+        self.console.error(error, where, place.message)
 
     def _statement(self, text: str) -> None:
         words = price(self.session, text, None, self._terms)
@@ -170,7 +184,7 @@ class Shell:
     def _read(self, name: str) -> None:
         if not name:
             raise ProgrammingError(".read needs a file", hint="write .read queries.sql")
-        if self._depth >= _DEEPEST_READ:
+        if len(self._files) >= _DEEPEST_READ:
             raise ProgrammingError(".read goes too deep", hint="does the file read itself?")
         path = Path(name.strip("'\""))
         if path.suffix.lower() != ".sql":  # a syntax error quotes the text that it is about
@@ -181,11 +195,11 @@ class Shell:
             text = None
         if text is None:
             raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
-        self._depth += 1
+        self._files.append(path.name)
         try:
             self._read_lines(self, StringIO(text, newline=""))
         finally:
-            self._depth -= 1
+            self._files.pop()
 
     def _leave(self, rest: str) -> None:
         self.leaving = True

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dpsql.interface.shell.line_reader import LineReader
+from dpsql.interface.shell.line_reader import Input, LineReader
 from dpsql.interface.splitter import is_complete, split
 
 
@@ -74,7 +74,7 @@ def test_time_is_linear(text: str) -> None:
 def test_lines_are_gathered_into_statements_and_commands() -> None:
     reader = LineReader()
     lines = ["\\d adult\n", "SELECT 'a;\n", "  b'\n", "; SELECT 2; SEL", "ECT\n", " 3\n", ";\n", ".read x.sql\n"]
-    assert [t for line in lines for t in reader.feed(line)] == [
+    assert [i.text for line in lines for i in reader.feed(line)] == [
         "\\d adult",
         "SELECT 'a;\n  b'",
         "SELECT 2",
@@ -85,11 +85,38 @@ def test_lines_are_gathered_into_statements_and_commands() -> None:
 
 def test_a_backslash_inside_a_statement_is_no_command() -> None:
     reader = LineReader()
-    assert [t for line in ("SELECT '\n", "\\q\n", "';\n") for t in reader.feed(line)] == ["SELECT '\n\\q\n'"]
+    assert [i.text for line in ("SELECT '\n", "\\q\n", "';\n") for i in reader.feed(line)] == ["SELECT '\n\\q\n'"]
 
 
 def test_a_last_statement_needs_no_semicolon() -> None:
     reader = LineReader()
     assert reader.feed("SELECT 1\n") == []
-    assert reader.finish() == ["SELECT 1"]
+    assert reader.finish() == [Input("SELECT 1", 1, 1)]
     assert reader.finish() == []
+
+
+def test_inputs_know_where_they_begin() -> None:
+    reader = LineReader()
+    lines = [
+        "-- one\n",
+        "\n",
+        " SELECT 1\n",
+        "  , 2; SELECT '\n",
+        "\\q' ;  SELECT 3;\n",
+        "\n",
+        "  \\d t\n",
+        "SELECT \\timing\n",
+        "4;\n",
+    ]
+    found = [i for line in lines for i in reader.feed(line)]
+    assert [(i.text, i.line, i.column) for i in found] == [
+        ("SELECT 1\n  , 2", 3, 2),
+        ("SELECT '\n\\q'", 4, 8),
+        ("SELECT 3", 5, 8),
+        ("\\d t", 7, 1),
+        ("\\timing", 8, 8),
+        ("SELECT \n4", 8, 1),
+    ]
+    reader.feed("SELECT 5; /* no */ SELECT 6\n")
+    reader.feed(" + 7")
+    assert reader.finish() == [Input("SELECT 6\n + 7\n", 10, 20)]

@@ -35,7 +35,18 @@ def con(tmp_path: Path) -> dpsql.Connection:
 
 
 def test_no_count_is_more_than_the_public_rows(con: dpsql.Connection) -> None:
-    wheres = ["b", "a < 5", "b OR a = 1", "a > 0 OR b", "a <> 3", "b AND a < 8", "a = 0", "a < 9", "a IN (0, 2)", "a < 3"]
+    wheres = [
+        "b",
+        "a < 5",
+        "b OR a = 1",
+        "a > 0 OR b",
+        "a <> 3",
+        "b AND a < 8",
+        "a = 0",
+        "a < 9",
+        "a IN (0, 2)",
+        "a < 3",
+    ]
     seen = []
     for where in wheres:
         cursor = con.execute(f"SELECT COUNT(*) FROM t WHERE {where}")
