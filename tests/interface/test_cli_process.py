@@ -49,7 +49,7 @@ def test_piped_shell_has_no_prompt_and_no_echo(database: str) -> None:
     assert "dpsql>" not in shown.stdout
     assert "SELECT" not in shown.stdout
     assert shown.stdout.count("(3 rows)") == 3
-    assert "error: there is no command \\nonsense\nhint: \\? lists the commands\n" in shown.stderr
+    assert "error: line 5: there is no command \\nonsense\nhint: \\? lists the commands\n" in shown.stderr
 
 
 def test_a_piped_text_is_read_as_it_is(database: str) -> None:

@@ -90,7 +90,20 @@ def test_interrupted_statement_leaves_the_shell_open(
     monkeypatch.setattr(session, "execute", interrupt)
     press(shell, keys, "SELECT 1;\rSELECT 2;\r")
     assert executed(session) == ["SELECT 2"]
-    assert "interrupted" in capsys.readouterr().err
+    assert "interrupted\n" in capsys.readouterr().err
+
+
+def test_an_interrupted_statement_says_what_it_paid(
+    shell: Shell, session: FakeSession, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def interrupt(*_: object) -> None:
+        monkeypatch.undo()
+        monkeypatch.setattr(session, "spent_epsilon", lambda: session.budget().spent_epsilon + 0.125)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "execute", interrupt)
+    press(shell, keys, "SELECT 1;\r")
+    assert "interrupted; epsilon 0.125 was paid, and asked again it goes on from there" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["\\q", "quit", "exit", "quit;", ".exit"])

@@ -207,7 +207,7 @@ def test_a_test_that_certifies_nothing_leaves_the_word(tmp_path: Path, monkeypat
     with connected(path) as con:
         assert "test" in con.explain(absent).plans[0].source
         answer = number(con, absent)
-        assert (answer.source, answer.error) == ("public", 3000.0)
+        assert (answer.source, answer.error) == ("public", 1500.0)
         assert answer.interval is not None  # which ends where the rows of the table do
         assert answer.interval[0] == 0.0 and 1000.0 <= answer.interval[1] < 3000.0
 

@@ -13,6 +13,8 @@ from dpsql.interface.render.style import Style, escape
 from dpsql.result import Answer
 
 NULL = "NULL"
+SEEN = 0.05
+"""Of an error: what an interval that ends so much before it is shown by its ends for."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,18 @@ def answer_cell(value: object, answer: Answer, style: Style, digits: int | None 
         return AnswerCell(mark, number(value, digits), style.plus_minus, "?", paid)
     if answer.error == 0:
         return AnswerCell(mark, number(value, digits), "", "", paid)
-    if answer.interval is not None and answer.interval[0] > value - answer.error and value == answer.value:
-        low, high = answer.interval  # the lower end was clamped: "8 ± 96" would claim that -88 were possible
+    if answer.interval is not None and value == answer.value and _is_cut(value, answer.error, answer.interval):
+        low, high = answer.interval  # "8 ± 96" would claim that -88 were possible
         if high <= low:
             return AnswerCell(mark, number(low, digits), "", "", paid)
         return AnswerCell(mark, number(low, digits), "to", error(high, digits), paid)
     return AnswerCell(mark, number(value, digits), style.plus_minus, error(answer.error, digits), paid)
+
+
+def _is_cut(value: float, error: float, interval: tuple[float, float]) -> bool:
+    """Whether an end is where nothing can be beyond it: the lower one by anything, the upper one by what is seen."""
+    low, high = interval
+    return low > value - error or value + error - high > SEEN * error
 
 
 def natural(value: object) -> object:

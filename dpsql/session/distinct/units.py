@@ -73,7 +73,8 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         return Said(middle * counted.value + total, hypot(middle * counted.error, DEVIATIONS * sd))
 
     def rows_of(table: str) -> tuple[float, float] | None:
-        return None if table in units else asker.states[table].rows_known()
+        state = asker.states.get(table)  # tables of units are none of the policy's
+        return None if state is None else state.rows_known()
 
     lone = MODEL_RULES[asker.plan.models].lone_sums
     return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released, rows_of)

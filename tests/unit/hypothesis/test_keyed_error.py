@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, TableModel, keyed_error
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.hypothesis.strings.hidden_keys import drawn_by_row, hidden_key
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, linear_query
 from tests.support.simulated import table_of
@@ -96,3 +97,34 @@ def test_a_string_that_noise_took_below_none_has_a_bar_that_says_so() -> None:
     bar, said = keyed_error(model, listing((key,), half), 1e9), model.estimate(listing((key,), half))
     assert bar is not None
     assert bar + said >= 3  # half of the rows that it may well have
+
+
+def beside(counted: list[int], sigma: float, *, models: int = 31) -> tuple[int, int]:
+    """What is said of a string's rows in half of fifty cells of which fifty others have no row, and its bar."""
+    cells = Measurement("t", (Axis.cells(("a",), (50,)),), np.full(50, ROWS // 50), 1.0)
+    model = TableModel(
+        TABLE, Measurement("t", (), np.array(ROWS), 0.0), 100.0, DenseHypothesis, rules=MODEL_RULES[models]
+    )
+    model.absorb(cells)
+    model.know_distinct(Measurement("t", (), np.array(STRINGS), 1.0, ("w",)), MOST)
+    keys = keys_of(40, "s")
+    model.absorb(counts(keys, [700] * 40, 1.0), selected=True)
+    even = [np.full(50, 14) + np.rint(np.random.default_rng(i).normal(0, sigma, 50)) for i in range(39)]
+    found = np.array([counted, *even], dtype=np.int64)
+    model.absorb(Measurement("t", (Axis.cells(("a",), (50,)),), found, sigma, ("w",), keys))
+    asked = listing(keys[:1], Factor(("a",), (np.arange(50) < 25).astype(np.int64)))
+    bar = keyed_error(model, asked, 1e9)
+    assert bar is not None
+    return model.estimate(asked), bar
+
+
+def test_a_bar_is_as_wide_as_a_measurement_that_contradicts_the_estimate() -> None:
+    """Thirty-nine strings have rows as the table has; one has none in the first half, where no cell says so alone."""
+    sigma = 20.0
+    none = [0] * 25 + [28] * 25  # 350 fewer than expected, 3.5 sds of the noise of 25 cells
+    said, bar = beside(none, sigma)
+    assert said > 150 and said - bar <= 0  # as if it were like the others, but not sure of it
+    said, bar = beside(none, sigma, models=30)
+    assert said - bar > 0
+    alike = [14] * 50
+    assert beside(alike, sigma)[1] == beside(alike, sigma, models=30)[1] < 100
