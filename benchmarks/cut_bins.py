@@ -3,9 +3,9 @@
 For each number column of the tables of ``benchmarks.numbers``, with the bins that a policy gets that says nothing of
 them: how far 300 thresholds of two digits at places of random rows are off where rows are taken to be evenly spread in
 the bin that is cut, and where they are counted at and between marks with noise of sd 40 (true counts of bins, numpy's
-noise); the share of those within 1.96 sds and what is doubtful. Then by how much the share of a bin that random groups
-have differs from all rows', in 2 sqrt(s (1 - s)) and beyond chance, as a root mean square: what ``CUT_SHIFT`` allows.
-Marks of all bins are counted, so that it takes no ledger.
+noise; ``--older``: as by rules 30); the share of those within 1.96 sds and what is doubtful. Then by how much the share
+of a bin that random groups have differs from all rows', in 2 sqrt(s (1 - s)) and beyond chance, as a root mean square:
+what ``CUT_SHIFT`` allows. Marks of all bins are counted, so that it takes no ledger.
 """
 
 import tempfile
@@ -22,7 +22,7 @@ from benchmarks.numbers import Row
 from benchmarks.report import show
 from dpsql.domain import NumberDomain, marks, marks_of
 from dpsql.hypothesis import Axis, Measurement
-from dpsql.hypothesis.values import marked_cells
+from dpsql.hypothesis.values import marked_cells, places
 from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.policy_file import parse_policy
 from dpsql.query import Interval
@@ -31,7 +31,9 @@ SIGMA, THRESHOLDS, LEAST = 40.0, 300, 20
 Array = np.ndarray
 
 
-def column(title: str, domain: NumberDomain, x: Array, groups: Sequence[Array], seed: int, number: int) -> Row:
+def column(
+    title: str, domain: NumberDomain, x: Array, groups: Sequence[Array], seed: int, number: int, together: bool
+) -> Row:
     """One line of the report. ``groups``: codes of other columns, each of the shape of ``x``."""
     rng = np.random.default_rng([seed, 7])
     x = np.clip(x, domain.edges[0], domain.edges[-1])
@@ -42,10 +44,12 @@ def column(title: str, domain: NumberDomain, x: Array, groups: Sequence[Array], 
     counts = np.bincount(2 * place + (x != at[place]), minlength=2 * len(at))
     noisy = counts + np.rint(SIGMA * rng.normal(size=len(counts))).astype(np.int64)
     axis = Axis.cells((domain.name,), (len(counts),))
-    known, even = MarkedCells.of(domain, rows, Measurement("t", (axis,), noisy, SIGMA)), MarkedCells.of(domain)
+    told, even = Measurement("t", (axis,), noisy, SIGMA), MarkedCells.of(domain)
+    known = MarkedCells.of(domain, rows, told, together=together)
     off: dict[str, list[float]] = {"evenly": [], "counted": [], "bar": []}
+    in_order = np.sort(x)  # rows come in any order, and thresholds are to be the same in each run
     for _ in range(THRESHOLDS):
-        low = float(f"{rng.choice(x):.2g}")
+        low = float(f"{rng.choice(in_order):.2g}")
         interval = Interval(domain.name, low, domain.edges[-1])
         inside, true = known.inside(interval), float((x >= low).sum())
         off["evenly"].append(abs(float(even.inside(interval).share @ rows) - true))
@@ -82,13 +86,14 @@ def _of_groups(x: Array, bins: Array, groups: Sequence[Array], rng: np.random.Ge
     return float(np.sqrt(max(0.0, np.mean(squares)))) if squares else float("nan")
 
 
-def study(name: str, seed: int, groups: int) -> list[Row]:
+def study(name: str, seed: int, groups: int, together: bool) -> list[Row]:
     made, table = TABLES[name]
     text = f"version = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\n[tables.t.columns]\n{table.columns}\n"
     domains = {c.name: c for c in parse_policy(text).tables[0].columns if isinstance(c, NumberDomain)}
     with tempfile.TemporaryDirectory() as folder, duckdb.connect(str(Path(folder) / "t.duckdb")) as con:
         con.execute(f"CREATE TABLE t AS SELECT {table.source} FROM {made(con)}")
-        return [column(f"{name}.{n}", domains[n], *_columns(con, table, n), seed, groups) for n in table.numbers]
+        numbers = table.numbers
+        return [column(f"{name}.{n}", domains[n], *_columns(con, table, n), seed, groups, together) for n in numbers]
 
 
 def _columns(con: duckdb.DuckDBPyConnection, table: Numbers, number: str) -> tuple[Array, list[Array]]:
@@ -104,17 +109,21 @@ def _columns(con: duckdb.DuckDBPyConnection, table: Numbers, number: str) -> tup
 @click.option("--smooth", default=marked_cells.SMOOTH)
 @click.option("--groups", default=600, help="Random groups; 0 is fast.")
 @click.option("--seeds", default=3)
-def main(names: Sequence[str], per_bin: int, stands_out: float, smooth: float, groups: int, seeds: int) -> None:
+@click.option("--older", is_flag=True, help="As by rules 30.")
+def main(
+    names: Sequence[str], per_bin: int, stands_out: float, smooth: float, groups: int, seeds: int, older: bool
+) -> None:
     marks_of.cache_clear()
-    marked_cells.places_of.cache_clear()
+    places.places_of.cache_clear()
     with (
         patch.object(marks, "PER_BIN", per_bin),
         patch.object(marked_cells, "STANDS_OUT", stands_out),
         patch.object(marked_cells, "SMOOTH", smooth),
     ):
-        rows = [row for name in names for seed in range(seeds) for row in study(name, seed, groups)]
+        rows = [row for name in names for seed in range(seeds) for row in study(name, seed, groups, not older)]
+    before = ", rules 30" if older else ""
     show(
-        f"Cut bins, {per_bin} marks or more in each, cells that stand out by {stands_out:g} sds, smooth {smooth:g}",
+        f"Cut bins, {per_bin} marks or more, cells that stand out by {stands_out:g} sds, smooth {smooth:g}{before}",
         rows,
         "cut_bins",
         ["errors and bars in rows, means over 300 thresholds"],

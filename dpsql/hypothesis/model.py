@@ -118,8 +118,9 @@ class TableModel:
             if counted is None:
                 found = Positions.of(domain, rows, self._measured_positions.get(column))
             else:
-                known_by = {"possible": self.rules.crowded, "hidden": self.rules.hidden_crowds}
-                found = Positions.of_values(domain, rows, counted, **known_by)
+                rules = self.rules
+                known_by = {"possible": rules.crowded, "hidden": rules.hidden_crowds}
+                found = Positions.of_values(domain, rows, counted, **known_by, together=rules.settled_together)
             known = self._positions[column] = self.version, found
         return known[1]
 

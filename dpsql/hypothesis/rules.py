@@ -104,7 +104,8 @@ class ModelRules:
     is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
     ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
-    ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise.
+    ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise. ``settled_together``:
+    whether bins whose cells say that rows begin, end or crowd there are shared by these from long stretches down.
     ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
     ``unlearned``: whether bars of what no lesson is about yet know more than the noise of the tables that cover it.
     ``curves``: whether sums of a curve of a number column are asked by value, along its chord in each bin. ``jointly``:
@@ -211,9 +212,10 @@ class ModelRules:
     compared: bool = True
     cut_above: bool = True
     contradicted: bool = True
+    settled_together: bool = True
 
 
-_THIRTIETH = ModelRules(cut_above=False, contradicted=False)
+_THIRTIETH = ModelRules(cut_above=False, contradicted=False, settled_together=False)
 _TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)
 _TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)

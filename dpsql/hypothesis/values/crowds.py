@@ -7,13 +7,15 @@ a bin has beside its neighbours tells of the crowd, too.
 """
 
 from dataclasses import dataclass
-from math import pi, sqrt
+from functools import lru_cache
+from math import inf, pi, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.normal import normal_cdf, normal_quantile
+from dpsql.hypothesis.values.places import places_of, roundness
 from dpsql.query import Estimates
 
 AT_ENDS = 0.5
@@ -24,8 +26,11 @@ ELSEWHERE = 0.01
 """and at any other place: before their count is looked at."""
 ROUGH = 0.2
 """Sd of a bin's rows beside what its neighbours tell, as a share of that, at least."""
+MOST_OFF = 3.0
+"""Sds by which a bin without a crowd has other rows than its neighbours tell, at most: beyond that it tells no more."""
 _MISSED = 0.05
 _FAR = 4.0
+_KEPT = 64
 _TINY = 1e-300
 
 
@@ -49,10 +54,12 @@ class Crowds:
         rows: Estimates,
         beyond: tuple[Estimates, Estimates],
         before: Estimates,
+        most_off: float = inf,
     ) -> "Crowds":
         """From cells' counts ``found`` with noise ``sd``, what is ``expected`` of each without a crowd, and the chance
         ``before``; ``bins``: of each cell. Of each bin its ``rows``, and how many are ``beyond`` what its neighbours
-        tell, with the sd of that.
+        tell, with the sd of that: by no more than ``most_off`` sds where there is no crowd, for rows may begin or end
+        in a bin.
 
         >>> bins, unknown = np.zeros(2, dtype=np.int64), (np.zeros(1), np.full(1, 1e6))
         >>> found, none, half = np.array([0.0, 74.0]), np.zeros(2), np.full(2, 0.5)
@@ -72,7 +79,7 @@ class Crowds:
         variance = 1.0 + (low * dense_low - high * dense_high) / inside - slope**2  # of a normal law cut at both ends
         both = np.hypot(sd, off_sd)
         some = _density((found - off) / both) / both * inside / size
-        none = _density((found - expected) / sd) / sd * _density(off / off_sd) / off_sd
+        none = _density((found - expected) / sd) / sd * _density(np.clip(off / off_sd, -most_off, most_off)) / off_sd
         odds = before / (1.0 - before) * some / np.maximum(none, _TINY)
         chance = odds / (1.0 + np.bincount(bins, odds, minlength=len(rows))[bins])
         missed = np.minimum(_MISSED / np.maximum(chance, _TINY), 1.0)
@@ -106,6 +113,23 @@ def beyond_neighbours(edges: Estimates, rows: Estimates, sd: float) -> tuple[Est
     of_bin = np.maximum(np.exp(np.clip(told + np.log(width), -50.0, 50.0)) - sd, 0.0)
     rough = float(np.median(np.abs(rows - of_bin)[1:-1] / np.maximum(of_bin[1:-1] + sd, _TINY)))
     return rows - of_bin, np.hypot(sd, max(ROUGH, 1.5 * rough) * of_bin)
+
+
+@lru_cache(_KEPT)
+def chances_at(edges: tuple[float, ...]) -> Estimates:
+    """How often rows crowd in each cell of bins with these edges."""
+    marks, bins = places_of(edges)
+    of_mark = bins[::2]
+    round_ = np.array([roundness(m) for m in marks.tolist()], dtype=np.int64)
+    most = np.zeros(len(edges) - 1, dtype=np.int64)
+    np.maximum.at(most, of_mark, round_)
+    roundest = round_ == most[of_mark]
+    alone = np.bincount(of_mark, roundest, minlength=len(most))[of_mark] == 1
+    at = np.where(roundest & alone, AT_ROUND, ELSEWHERE)
+    at[(marks == 0.0) | (marks == edges[0]) | (marks == edges[-1])] = AT_ENDS
+    out = np.stack([at, np.full(len(at), ELSEWHERE)], axis=1).reshape(-1)
+    out.setflags(write=False)
+    return out
 
 
 def _density(z: Estimates) -> Estimates:

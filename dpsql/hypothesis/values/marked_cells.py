@@ -5,18 +5,28 @@ others share what is left of the bin, as rows at and between round numbers do in
 """
 
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import inf, nextafter
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.decimals import exact
-from dpsql.domain import NumberDomain, marks_of
+from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
-from dpsql.hypothesis.values.crowds import AT_ENDS, AT_ROUND, ELSEWHERE, Crowds, beyond_neighbours
+from dpsql.hypothesis.values.crowds import AT_ENDS, MOST_OFF, Crowds, beyond_neighbours, chances_at
+from dpsql.hypothesis.values.places import (
+    as_less_round,
+    bins_in,
+    kinds_of,
+    lengths,
+    marks_in,
+    round_ones,
+    slopes,
+    summed,
+)
+from dpsql.hypothesis.values.stretches import Stretches, crowds_of
+from dpsql.hypothesis.values.unsettled import unsettled_bins
 from dpsql.memo import Memo
 from dpsql.query import Estimates, Interval
 
@@ -29,12 +39,8 @@ STEEPEST = 3.0
 SMOOTH = 0.04
 """Sd of the share of a bin's two halves, beside what its neighbours tell, for rows in cells that are as others are."""
 _ROUNDS = 4
-_KEPT = 64
 _KEPT_SHARES = 1 << 16
 _TINY = 1e-300
-_CONTEXT = exact(28)
-_ZERO = 400
-"""The roundness of 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +66,7 @@ class MarkedCells:
 
     ``share``: of its bin's rows; ``smooth``: the same where it is as others are, else 0; ``variance``: of the rows in
     it. Of the bins, float64, (bins,): ``rows``, and ``mean`` and ``mean_sd`` of the places of these, in shares of the
-    bin.
+    bin; ``unsettled``: whose cells share them as ``stretches`` tell.
     """
 
     domain: NumberDomain
@@ -70,6 +76,8 @@ class MarkedCells:
     rows: Estimates
     mean: Estimates
     mean_sd: Estimates
+    unsettled: npt.NDArray[np.bool_] | None = None
+    stretches: Stretches | None = None
     _insides: Memo[Inside] = field(init=False, repr=False, default_factory=lambda: Memo(_KEPT_SHARES))
 
     @classmethod
@@ -81,40 +89,38 @@ class MarkedCells:
         *,
         possible: bool = True,
         hidden: bool = True,
+        together: bool = True,
     ) -> "MarkedCells":
         """From the estimated ``rows`` of each bin and the measured rows of each cell; spread evenly without these.
 
         ``possible``: whether cells that have more together than their bin has are those nearest to them that have not:
         where few values have all rows, what is cut off below 0 of all others would stay above it. ``hidden``: whether
-        rows may crowd in cells that do not stand out of their noise."""
-        marks, bins = _marks(domain), _bins(domain)
-        length = _lengths(marks)
+        rows may crowd in cells that do not stand out of their noise. ``together``: whether bins which this does not fit
+        are shared stretch by stretch."""
+        marks, bins = marks_in(domain), bins_in(domain)
+        length = lengths(marks)
         number = len(domain.edges) - 1
-        even = length / np.maximum(_summed(bins, length, number)[bins], _TINY)
+        even = length / np.maximum(summed(bins, length, number)[bins], _TINY)
         if rows is None or measured is None:
             middle, unknown = np.full(number, 0.5), np.full(number, inf)
             return cls(domain, even, np.zeros(len(even)), even, np.zeros(number), middle, unknown)
         n, found, sd = np.maximum(rows[:number], 0.0), measured.values.astype(np.float64), measured.sigma
-        even = _tilted(domain, n + sd, even)
-        expected, out = _settled(n, bins, found, _crowding(domain, n, found, sd, even, hidden=hidden), sd)
-        spread = np.where(out, inf, _unlike(domain, found, expected, out, sd))
-        weight = 1.0 / (1.0 + (sd / np.maximum(spread, 1e-9 * sd)) ** 2)
-        counted, variance = expected + weight * (found - expected), weight * sd**2
-        crowded = out
-        if hidden:
-            counted, variance, crowded = _with_crowds(domain, n, bins, found, counted, variance, out, sd)
-        counted = np.maximum(_possible(counted, bins, n, sd) if possible else counted, 0.0)
-        total = _summed(bins, counted, number)
-        share = np.where(total[bins] > 0.0, counted / np.maximum(total, _TINY)[bins], even)
-        made = cls(domain, share, variance, np.where(crowded, 0.0, share), n, even[:0], even[:0])
+        fit, stretches, unsettled = _apart(domain, n, found, sd, even, possible=possible, hidden=hidden), None, None
+        if together:
+            unsettled = unsettled_bins(np.array(domain.edges), bins, n, found, fit.share * n[bins], sd)
+            if unsettled.any():
+                other, stretches = _together(domain, n, found, sd, even, hidden=hidden)
+                fit = _Fit.of(unsettled[bins], other, fit)
+        share, smooth = fit.share, np.where(fit.crowded, 0.0, fit.share)
+        made = cls(domain, share, fit.variance, smooth, n, even[:0], even[:0], unsettled, stretches)
         at = made.positions
-        mean = _summed(bins, share * at, number)
-        noise = sd * np.sqrt(_summed(bins, (at - mean[bins]) ** 2, number)) / np.maximum(n, 1e-9)
+        mean = summed(bins, share * at, number)
+        noise = sd * np.sqrt(summed(bins, (at - mean[bins]) ** 2, number)) / np.maximum(n, 1e-9)
         noise = np.maximum(noise, 1e-9)  # a bin of two neighbouring doubles has one place
-        raw = mean + _summed(bins, (found - share * n[bins]) * (at - mean[bins]), number) / np.maximum(n, 1e-9)
+        raw = mean + summed(bins, (found - share * n[bins]) * (at - mean[bins]), number) / np.maximum(n, 1e-9)
         of_mean = np.full(number, MEAN_SD)
         if hidden:
-            of_crowds = _summed(bins, np.where(out, 0.0, variance) * (at - mean[bins]) ** 2, number)
+            of_crowds = summed(bins, np.where(fit.out, 0.0, fit.variance) * (at - mean[bins]) ** 2, number)
             of_mean = np.minimum(np.hypot(MEAN_SD, np.sqrt(of_crowds) / np.maximum(n, 1.0)), 0.5)
         precision = 1.0 / of_mean**2 + 1.0 / noise**2
         return replace(made, mean=(mean / of_mean**2 + raw / noise**2) / precision, mean_sd=1.0 / np.sqrt(precision))
@@ -122,7 +128,7 @@ class MarkedCells:
     @cached_property
     def center(self) -> Estimates:
         """The place of each cell's rows, in shares of the range."""
-        marks, edges = _marks(self.domain) * 0.5, self.domain.edges
+        marks, edges = marks_in(self.domain) * 0.5, self.domain.edges
         low, high = edges[0] * 0.5, edges[-1] * 0.5
         between = np.append((marks[:-1] + marks[1:]) / 2.0, marks[-1])
         return np.asarray((np.stack([marks, between], axis=1).reshape(-1) - low) / (high - low))
@@ -130,7 +136,7 @@ class MarkedCells:
     @property
     def positions(self) -> Estimates:
         """The place of each cell's rows in its bin, in shares of the bin; float64, (cells,)."""
-        edges, bins = np.array(self.domain.edges) * 0.5, _bins(self.domain)
+        edges, bins = np.array(self.domain.edges) * 0.5, bins_in(self.domain)
         low, width = (edges[:-1] - edges[0]) / (edges[-1] - edges[0]), np.diff(edges) / (edges[-1] - edges[0])
         return np.asarray(np.clip((self.center - low[bins]) / np.maximum(width, _TINY)[bins], 0.0, 1.0))
 
@@ -139,10 +145,10 @@ class MarkedCells:
         """Of each bin how far the mean place of its rows could move if those that crowd between two round numbers are
         all at one of them: prices that end in .99 are at no round number, and nothing says where between two they are.
         In shares of the bin."""
-        bins, length = _bins(self.domain), _lengths(_marks(self.domain))
+        bins, length = bins_in(self.domain), lengths(marks_in(self.domain))
         width = np.maximum(np.diff(np.array(self.domain.edges) * 0.5), _TINY)
         crowded = np.where(self.smooth > 0.0, 0.0, self.share)
-        return _summed(bins, crowded * length / width[bins], len(width))
+        return summed(bins, crowded * length / width[bins], len(width))
 
     def inside(self, interval: Interval) -> Inside:
         """What the interval takes of each bin."""
@@ -151,23 +157,26 @@ class MarkedCells:
 
     def _inside(self, interval: Interval) -> Inside:
         taken, touched = self._taken(interval), self._touched(interval)
-        bins, number = _bins(self.domain), len(self.domain.edges) - 1
+        bins, number = bins_in(self.domain), len(self.domain.edges) - 1
         each, all_of = np.ones(len(bins)), np.bincount(bins, minlength=number)
-        touching, whole = _summed(bins, each * touched, number), _summed(bins, each * (taken == 1.0), number)
-        share = np.where(whole == all_of, 1.0, _summed(bins, self.share * taken, number))
-        center = _summed(bins, self.share * taken * self.center, number)
+        touching, whole = summed(bins, each * touched, number), summed(bins, each * (taken == 1.0), number)
+        share = np.where(whole == all_of, 1.0, summed(bins, self.share * taken, number))
+        center = summed(bins, self.share * taken * self.center, number)
         doubt, doubt_before = (
-            _summed(bins, self.share * np.maximum(taken, 1.0 - taken) * (some & (taken < 1.0)), number)
+            summed(bins, self.share * np.maximum(taken, 1.0 - taken) * (some & (taken < 1.0)), number)
             for some in (touched, taken > 0.0)
         )
-        of_taken = _summed(bins, self.variance * taken, number)
-        of_left = _summed(bins, self.variance * (1.0 - taken), number)
+        of_taken = summed(bins, self.variance * taken, number)
+        of_left = summed(bins, self.variance * (1.0 - taken), number)
         both = of_taken * of_left / np.maximum(of_taken + of_left, _TINY)  # their sum is the bin's rows
-        smooth = _summed(bins, self.smooth, number)
-        half = _summed(bins, self.smooth * taken, number) / np.maximum(smooth, _TINY)
+        smooth = summed(bins, self.smooth, number)
+        half = summed(bins, self.smooth * taken, number) / np.maximum(smooth, _TINY)
         rest = np.where(smooth > 0.0, half, share)  # what crowded cells do not have goes to all others as they are
-        noise = _summed(bins, self.variance * (taken - rest[bins]) ** 2, number)
+        noise = summed(bins, self.variance * (taken - rest[bins]) ** 2, number)
         shape = SMOOTH * 4.0 * half * (1.0 - half) * smooth
+        if self.stretches is not None and self.unsettled is not None:
+            noise = noise + np.where(self.unsettled, self.stretches.variance(taken), 0.0)
+            shape = np.where(self.unsettled, 0.0, shape)
         sd, apart = (
             np.minimum(np.hypot(np.where(self.rows > 0.0, np.sqrt(v) / np.maximum(self.rows, 1.0), 0.0), shape), 0.5)
             for v in (noise, both)
@@ -183,7 +192,7 @@ class MarkedCells:
 
     def _touched(self, interval: Interval) -> npt.NDArray[np.bool_]:
         """The cells of which the interval has a value, be it one."""
-        marks = _marks(self.domain)
+        marks = marks_in(self.domain)
         at = (marks >= interval.low) & (marks <= interval.high)
         end = np.append(marks[1:], -inf)  # nothing is beyond the last edge
         between = (interval.low < end) & (interval.high > marks)
@@ -191,7 +200,7 @@ class MarkedCells:
 
     def _taken(self, interval: Interval) -> Estimates:
         """The share of each cell that the interval takes, rows between two marks spread evenly."""
-        marks = _marks(self.domain)
+        marks = marks_in(self.domain)
         at = ((marks >= interval.low) & (marks <= interval.high)).astype(np.float64)
         above = np.nextafter(marks, inf)
         end = np.append(marks[1:], nextafter(float(above[-1]), inf))
@@ -204,49 +213,119 @@ class MarkedCells:
         return np.stack([at, between], axis=1).reshape(-1)
 
 
-def _tilted(domain: NumberDomain, n: Estimates, even: Estimates) -> Estimates:
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Of each cell: as in ``MarkedCells``, whether rows crowd or may crowd in it, and whether it is as counted."""
+
+    share: Estimates
+    variance: Estimates
+    crowded: npt.NDArray[np.bool_]
+    out: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, where: npt.NDArray[np.bool_], one: "_Fit", other: "_Fit") -> "_Fit":
+        """The ``one`` in these cells, and elsewhere the ``other``."""
+        share, variance = np.where(where, one.share, other.share), np.where(where, one.variance, other.variance)
+        return cls(share, variance, np.where(where, one.crowded, other.crowded), np.where(where, one.out, other.out))
+
+
+def _apart(
+    domain: NumberDomain,
+    n: Estimates,
+    found: Estimates,
+    sd: float,
+    even: Estimates,
+    *,
+    possible: bool,
+    hidden: bool,
+) -> _Fit:
+    """Each cell that stands out as counted, all others as what is left of their bin."""
+    bins = bins_in(domain)
+    even = _tilted(domain, n + sd, even)
+    expected, out = _settled(n, bins, found, _crowding(domain, n, found, sd, even, hidden=hidden), sd)
+    spread = np.where(out, inf, _unlike(domain, found, expected, out, sd))
+    weight = 1.0 / (1.0 + (sd / np.maximum(spread, 1e-9 * sd)) ** 2)
+    counted, variance = expected + weight * (found - expected), weight * sd**2
+    crowded = out
+    if hidden:
+        counted, variance, crowded = _with_crowds(domain, n, bins, found, counted, variance, out, sd)
+    counted = np.maximum(_possible(counted, bins, n, sd) if possible else counted, 0.0)
+    return _Fit(_shares(counted, bins, even, len(n)), variance, crowded, out)
+
+
+def _together(
+    domain: NumberDomain, n: Estimates, found: Estimates, sd: float, even: Estimates, *, hidden: bool
+) -> tuple[_Fit, Stretches]:
+    """All cells from long stretches down. The variance is what ``stretches`` do not know."""
+    bins, number = bins_in(domain), len(n)
+    even = _tilted(domain, n + sd, even, slopes(np.array(domain.edges), n + sd))
+    usual = _crowding(domain, n, found, sd, even, hidden=hidden, nested=True)
+    out = crowds_of(number, bins, found, usual, sd)
+    stretches = Stretches.of(n, bins, found, usual, lengths(marks_in(domain)), round_ones(domain), out, sd)
+    counted, variance, crowded = stretches.counted, np.zeros(len(bins)), out
+    if hidden:
+        counted, variance, crowded = _with_crowds(domain, n, bins, found, counted, variance, out, sd, MOST_OFF)
+    return _Fit(_shares(np.maximum(counted, 0.0), bins, even, number), variance, crowded, out), stretches
+
+
+def _shares(counted: Estimates, bins: npt.NDArray[np.intp], even: Estimates, number: int) -> Estimates:
+    total = summed(bins, counted, number)
+    return np.where(total[bins] > 0.0, counted / np.maximum(total, _TINY)[bins], even)
+
+
+def _tilted(domain: NumberDomain, n: Estimates, even: Estimates, told: Estimates | None = None) -> Estimates:
     """``even`` with the slope that the neighbours of a bin tell: the logarithm of how dense rows are is a straight line
     along each bin, as steep as from one neighbour's middle to the other's."""
-    edges, bins = np.array(domain.edges), _bins(domain)
+    edges, bins = np.array(domain.edges), bins_in(domain)
     if len(n) < 2:
         return even
     width, middle = np.maximum(np.diff(edges * 0.5), _TINY), (edges[:-1] * 0.5 + edges[1:] * 0.5) / 2.0
     dense = np.log(n) - np.log(width)
     with np.errstate(all="ignore"):  # bins of neighbouring doubles beside others: no slope is told there
         slope = np.nan_to_num(np.gradient(dense, middle) * width)
-    marks = _marks(domain) * 0.5
+    slope = slope if told is None else told
+    marks = marks_in(domain) * 0.5
     between = np.append((marks[:-1] + marks[1:]) / 2.0, marks[-1])
     place = np.clip((np.repeat(between, 2) - middle[bins]) / width[bins], -1.0, 1.0)
     tilted = even * np.exp(np.clip(slope, -STEEPEST, STEEPEST)[bins] * place)
-    return np.asarray(tilted / np.maximum(_summed(bins, tilted, len(n)), _TINY)[bins])
+    return np.asarray(tilted / np.maximum(summed(bins, tilted, len(n)), _TINY)[bins])
 
 
 def _crowding(
-    domain: NumberDomain, n: Estimates, found: Estimates, sd: float, even: Estimates, *, hidden: bool
+    domain: NumberDomain,
+    n: Estimates,
+    found: Estimates,
+    sd: float,
+    even: Estimates,
+    *,
+    hidden: bool,
+    nested: bool = False,
 ) -> Estimates:
     """The share of each cell where its bin's rows crowd on round numbers as those of all bins of such a step do.
 
     The marks of one roundness and step are counted together, and kept where they stand out of their noise. ``hidden``:
     whether those that are alone tell nothing, for they would tell of themselves.
     """
-    bins, kinds = _bins(domain), _kinds(domain)
+    bins, kinds = bins_in(domain), kinds_of(domain)
     if hidden:
-        kinds[_chances_at(domain.edges) == AT_ENDS, 1] = 0
+        kinds[chances_at(domain.edges) == AT_ENDS, 1] = 0
     rows = n[bins] * even
     labels, kind = np.unique(kinds, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     of_step = np.unique(labels[:, 0], return_inverse=True)[1].reshape(-1)
-    whole = _summed(of_step[kind], rows, int(of_step.max()) + 1)
+    whole = summed(of_step[kind], rows, int(of_step.max()) + 1)
     together, members = np.bincount(kind, found), np.bincount(kind)
     crowded = (labels[:, 1] > 0) & (members > hidden) & (together > STANDS_OUT * sd * np.sqrt(members))
     shares = np.where(crowded, np.clip(together / np.maximum(whole[of_step], 1.0), 0.0, 1.0), 0.0)
-    held = _summed(of_step, shares, len(whole))
+    held = summed(of_step, shares, len(whole))
     shares /= np.maximum(held, 1.0)[of_step]
-    left = 1.0 - _summed(of_step, shares, len(whole))
+    left = 1.0 - summed(of_step, shares, len(whole))
     _, same, number = np.unique(kind * len(n) + bins, return_inverse=True, return_counts=True)
     of_kind = shares[kind] / number[same.reshape(-1)]
+    if nested:
+        of_kind = np.where(of_kind > 0.0, of_kind, as_less_round(bins, kinds_of(domain)[:, 1], of_kind))
     usual = of_kind + np.maximum(left, 0.0)[of_step[kind]] * even
-    return np.asarray(usual / np.maximum(_summed(bins, usual, len(n)), _TINY)[bins])
+    return np.asarray(usual / np.maximum(summed(bins, usual, len(n)), _TINY)[bins])
 
 
 def _settled(
@@ -256,8 +335,8 @@ def _settled(
     out, expected = np.zeros(len(usual), dtype=bool), usual * n[bins]
     for _ in range(_ROUNDS):
         out |= np.abs(found - expected) > STANDS_OUT * sd
-        rest = np.maximum(n - _summed(bins, found * out, len(n)), 0.0)
-        open_share = _summed(bins, usual * ~out, len(n))
+        rest = np.maximum(n - summed(bins, found * out, len(n)), 0.0)
+        open_share = summed(bins, usual * ~out, len(n))
         expected = np.where(open_share[bins] > 0.0, usual / np.maximum(open_share, _TINY)[bins] * rest[bins], 0.0)
     return expected, out
 
@@ -271,41 +350,25 @@ def _with_crowds(
     variance: Estimates,
     out: npt.NDArray[np.bool_],
     sd: float,
+    most_off: float = inf,
 ) -> tuple[Estimates, Estimates, npt.NDArray[np.bool_]]:
     """``counted`` and its ``variance`` where rows may crowd in cells that are not ``out``, too, and in which they do or
     may; others have what is left."""
     number = len(n)
-    rest = np.maximum(n - _summed(bins, counted * out, number), 0.0)
+    rest = np.maximum(n - summed(bins, counted * out, number), 0.0)
     beyond = beyond_neighbours(np.array(domain.edges), n, sd)
-    crowds = Crowds.of(found, counted, sd, bins, rest, beyond, _chances_at(domain.edges))
+    crowds = Crowds.of(found, counted, sd, bins, rest, beyond, chances_at(domain.edges), most_off)
     moved = np.where(out, 0.0, crowds.chance * crowds.mean)
-    left = np.clip(1.0 - _summed(bins, moved, number) / np.maximum(rest, _TINY), 0.0, 1.0)
+    left = np.clip(1.0 - summed(bins, moved, number) / np.maximum(rest, _TINY), 0.0, 1.0)
     kept = np.where(out, counted, (1.0 - crowds.chance) * counted * left[bins] + moved)
     return kept, np.where(out, variance, variance + crowds.variance(counted)), out | (crowds.most > 0.0)
-
-
-@lru_cache(_KEPT)
-def _chances_at(edges: tuple[float, ...]) -> Estimates:
-    """How often rows crowd in each cell of bins with these edges."""
-    marks, bins = places_of(edges)
-    of_mark = bins[::2]
-    round_ = np.array([_roundness(m) for m in marks.tolist()], dtype=np.int64)
-    most = np.zeros(len(edges) - 1, dtype=np.int64)
-    np.maximum.at(most, of_mark, round_)
-    roundest = round_ == most[of_mark]
-    alone = np.bincount(of_mark, roundest, minlength=len(most))[of_mark] == 1
-    at = np.where(roundest & alone, AT_ROUND, ELSEWHERE)
-    at[(marks == 0.0) | (marks == edges[0]) | (marks == edges[-1])] = AT_ENDS
-    out = np.stack([at, np.full(len(at), ELSEWHERE)], axis=1).reshape(-1)
-    out.setflags(write=False)
-    return out
 
 
 def _possible(counted: Estimates, bins: npt.NDArray[np.intp], rows: Estimates, sd: float) -> Estimates:
     """The same where cells have no more together than the ``rows`` of their bin. Elsewhere those that surely have rows
     keep them, and all others are the nearest counts to theirs that share what is left."""
     out = counted.copy()
-    over = (_summed(bins, np.maximum(counted, 0.0), len(rows)) > rows) & (rows >= 1.0)
+    over = (summed(bins, np.maximum(counted, 0.0), len(rows)) > rows) & (rows >= 1.0)
     ends = np.searchsorted(bins, np.arange(len(rows) + 1))
     for first, last, n in zip(ends[:-1][over].tolist(), ends[1:][over].tolist(), rows[over].tolist(), strict=True):
         here = counted[first:last]
@@ -326,60 +389,10 @@ def _unlike(
 
     That share is what the distances of a kind's cells are beyond their noise (Efron and Morris 1973).
     """
-    kind = np.unique(_kinds(domain), axis=0, return_inverse=True)[1].reshape(-1)
+    kind = np.unique(kinds_of(domain), axis=0, return_inverse=True)[1].reshape(-1)
     number, rest = int(kind.max()) + 1, ~out
-    beyond = _summed(kind, rest * ((found - expected) ** 2 - sd**2), number)
-    squares = _summed(kind, rest * expected**2, number)
+    beyond = summed(kind, rest * ((found - expected) ** 2 - sd**2), number)
+    squares = summed(kind, rest * expected**2, number)
     with np.errstate(all="ignore"):  # where nothing is expected of a whole kind
         spread = np.sqrt(np.maximum(beyond, 0.0) / np.maximum(squares, _TINY))[kind] * expected
     return np.where(expected > 0.0, spread, 0.0)
-
-
-def _kinds(domain: NumberDomain) -> npt.NDArray[np.int64]:
-    """Of each cell the step of its bin's marks, and how round the mark is, 0 between two marks; int64, (cells, 2)."""
-    marks, bins = _marks(domain), _bins(domain)[::2]
-    count = np.maximum(np.bincount(bins, minlength=len(domain.edges) - 1), 1)
-    steps = np.rint(2.0 * np.log2(np.diff(np.array(domain.edges) * 0.5) / count)).astype(np.int64)[bins]
-    round_ = np.array([_roundness(m) for m in marks.tolist()], dtype=np.int64)
-    both = np.stack([np.stack([steps, steps], axis=1), np.stack([round_, np.zeros_like(round_)], axis=1)], axis=-1)
-    return both.reshape(-1, 2)
-
-
-def _roundness(mark: float) -> int:
-    """Above 0: which power of ten it is a multiple of, those of 5 apart.
-
-    >>> _roundness(30.0) > _roundness(25.0) > _roundness(24.0) > _roundness(24.5) > 0
-    True
-    """
-    digits = Decimal(repr(mark)).normalize(_CONTEXT).as_tuple()
-    if not isinstance(digits.exponent, int) or mark == 0.0:
-        return _ZERO
-    return max(1, min(_ZERO, _ZERO // 2 + 2 * digits.exponent + (digits.digits[-1] == 5)))
-
-
-def _summed(places: npt.NDArray[np.intp], values: Estimates, number: int) -> Estimates:
-    return np.asarray(np.bincount(places, values, minlength=number), dtype=np.float64)
-
-
-def _marks(domain: NumberDomain) -> Estimates:
-    return places_of(domain.edges)[0]
-
-
-def _bins(domain: NumberDomain) -> npt.NDArray[np.intp]:
-    """The bin of each cell; the last mark is the end of the last bin."""
-    return places_of(domain.edges)[1]
-
-
-@lru_cache(_KEPT)
-def places_of(edges: tuple[float, ...]) -> tuple[Estimates, npt.NDArray[np.intp]]:
-    marks = np.array(marks_of(edges), dtype=np.float64)
-    bins = np.minimum(np.searchsorted(np.array(edges), marks, side="right") - 1, len(edges) - 2)
-    found = marks, np.repeat(bins, 2)
-    for array in found:
-        array.setflags(write=False)
-    return found
-
-
-def _lengths(marks: Estimates) -> Estimates:
-    length = np.append(np.diff(marks * 0.5), 0.0)
-    return np.stack([np.zeros(len(marks)), length], axis=1).reshape(-1)

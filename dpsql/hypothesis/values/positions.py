@@ -61,9 +61,10 @@ class Positions:
         *,
         possible: bool = True,
         hidden: bool = True,
+        together: bool = True,
     ) -> "Positions":
-        """From counts at and between round numbers. ``possible``, ``hidden``: as in ``MarkedCells``."""
-        cells = MarkedCells.of(domain, rows, counted, possible=possible, hidden=hidden)
+        """From counts at and between round numbers. ``possible``, ``hidden``, ``together``: as in ``MarkedCells``."""
+        cells = MarkedCells.of(domain, rows, counted, possible=possible, hidden=hidden, together=together)
         return cls(domain, np.clip(cells.mean, 0.0, 1.0), cells.mean_sd, cells, True)
 
     @property

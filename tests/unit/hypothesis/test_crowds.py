@@ -79,7 +79,7 @@ def test_bars_allow_for_a_crowd_that_noise_hides(crowd: int, least: float, at: f
         x = amounts(crowd, at, seed)
         rows, told = measured(x, domain, np.random.default_rng(seed + 100))
         for hidden in inside:
-            cells = MarkedCells.of(domain, rows, told, hidden=hidden)
+            cells = MarkedCells.of(domain, rows, told, hidden=hidden, together=hidden)
             for condition in conditions:
                 taken = cells.inside(condition)
                 value = float(taken.share @ rows)

@@ -142,7 +142,9 @@ PRICES = NumberDomain("price", tuple(float(i) for i in range(0, 55, 5)), nullabl
 CHARGED = np.array([0.99, 4.99, 9.99, 14.49, 19.99, 49.99])
 
 
-def of_prices(seed: int, *, possible: bool = True, sigma: float = 20.0) -> tuple[MarkedCells, np.ndarray]:
+def of_prices(
+    seed: int, *, possible: bool = True, together: bool = True, sigma: float = 20.0
+) -> tuple[MarkedCells, np.ndarray]:
     """50,000 prices that end in .99 or .49, counted with noise beside known rows of each bin."""
     x = np.random.default_rng(7).choice(CHARGED, 50_000)
     marks = np.array(marks_of(PRICES.edges))
@@ -151,7 +153,7 @@ def of_prices(seed: int, *, possible: bool = True, sigma: float = 20.0) -> tuple
     counts += np.rint(sigma * np.random.default_rng(seed).normal(size=len(counts))).astype(np.int64)
     told = Measurement("t", (Axis.cells(("price",), (len(counts),)),), counts, sigma)
     rows = np.histogram(x, np.array(PRICES.edges))[0].astype(float)
-    return MarkedCells.of(PRICES, rows, told, possible=possible), x
+    return MarkedCells.of(PRICES, rows, told, possible=possible, together=together), x
 
 
 def test_noise_of_empty_cells_does_not_add_up_beside_crowded_ones() -> None:
@@ -160,7 +162,7 @@ def test_noise_of_empty_cells_does_not_add_up_beside_crowded_ones() -> None:
     noise = []
     for seed in range(40):
         for possible in off:
-            cells, x = of_prices(seed, possible=possible)
+            cells, x = of_prices(seed, possible=possible, together=False)
             inside = cells.inside(Interval("price", 0.0, 9.7))
             rows = float((x > 5.0).sum() - (x > 10.0).sum())
             off[possible].append(rows * float(inside.share[1]))
