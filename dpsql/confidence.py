@@ -13,9 +13,6 @@ OUTSIDE = 0.05
 DEVIATIONS = 1.96
 """The half-width of a Gaussian's 95 % interval, in its standard deviations."""
 
-HARDLY = 3.1
-"""Noise exceeds so many of its sds with less than one chance in a thousand."""
-
 
 def deviations_at_once(number: int) -> float:
     """Sds that none of ``number`` sums of released cells exceeds, with 95 % for all of them together.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accounting import Unshown, selection_threshold
-from dpsql.confidence import HARDLY
 from dpsql.domain import TableDomain
 from dpsql.planning.sensitivity import contingency_l2_squared, query_sensitivity
 from dpsql.planning.shares import Shares
@@ -25,6 +24,8 @@ HEAVY = 3.0
 """A key is measured by a finite column when its released count is at least so many sds of these cells."""
 EARLIER_HEAVY = 6.0
 """The same by the rules that take noise of lighter keys for their cells."""
+HARDLY = 3.1
+"""Noise exceeds so many of its sds with less than one chance in a thousand."""
 FIRST_TRY = Fraction(3, 4)
 """Of a column's delta for its first selection; one that was lost is made again with this share of what is left."""
 

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpsql.confidence import HARDLY
 from dpsql.dialect.types import aggregate_type, type_name
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.postprocess import released_array, released_table, shown_count, shown_values
@@ -27,6 +26,9 @@ from dpsql.session.results.unasked import NOTHING_SAID, Unasked
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
+SURELY = 5.0
+"""Sds of the noise in a table's rows by which they are more than was released with less than one chance in three
+millions: what intervals that are cut there hold to is no less for it."""
 Columns = list[Sequence[Answer]]
 """A block's answers: for each aggregate one per group."""
 
@@ -79,10 +81,10 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules, u
 
 
 def _most_of(aggregate: Aggregate, unasked: Unasked) -> int | None:
-    """How many rows the table whose rows an aggregate counts has at most, but for one chance in a thousand."""
+    """How many rows the table whose rows an aggregate counts has at most."""
     counted = aggregate.numerator[0].counted if len(aggregate.numerator) else None
     found = None if counted is None else unasked.rows_of(counted.table)
-    return None if found is None else max(0, ceil(found[0] + HARDLY * found[1]))
+    return None if found is None else max(0, ceil(found[0] + SURELY * found[1]))
 
 
 def _within(block: Block, columns: Columns) -> tuple[bool, ...]:
