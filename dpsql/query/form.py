@@ -55,6 +55,16 @@ class Form:
                 return query
         return None
 
+    @property
+    def of_rows(self) -> LinearQuery | None:
+        """A query on the table of whose rows it counts each at most once, as far as its terms tell."""
+        match self.terms:
+            case (Term(1, query),) if self.constant == 0 and self.terms[0].counts:
+                return query
+            case (Term(1, whole), Term(-1)) | (Term(-1), Term(1, whole)) if self.is_count:
+                return whole
+        return None
+
     @once
     def is_count(self) -> bool:
         """Whether the true value counts rows, and so is never below 0: counts added up, or a part taken off a whole."""

@@ -103,6 +103,12 @@ class StringCells:
         """Counts as they were measured, shape (strings, values), as ``keys`` are."""
         return np.stack([c.weighted for c in self._cells.values()]) * self.variances[:, None]
 
+    def measured_of(self, keys: Sequence[Key]) -> tuple[Floats, Floats]:
+        """Counts of these strings as they were measured, shape (strings, values), and the variances of their noise."""
+        found = [self._cells[key] for key in keys]
+        variances = 1.0 / np.array([c.precision for c in found])
+        return np.stack([c.weighted for c in found]) * variances[:, None], variances
+
     def strayed(self, rows: Sequence[float], shares: Floats) -> float:
         """How far strings with so many ``rows`` stray from the column's ``shares``."""
         totals = np.array(rows)

@@ -221,10 +221,11 @@ class SparseHypothesis:
             return {key: CountedKey(sigmas[key] * sigmas[key] * used) for key in keys if key in sigmas}
         found, cells = self._cells_of(column), self._cells[column]
         known = [key for key in keys if key in found.places]
-        places = [found.places[key] for key in known]
+        if not known:
+            return {}
+        places, (measured, noise) = [found.places[key] for key in known], cells.measured_of(known)
         each = found.cells.variances[places] @ squares
-        apart = (cells.measured[places] - found.cells.counts[places]) @ weights
-        noise = cells.variances[places] * squares.sum()
+        apart, noise = (measured - found.cells.counts[places]) @ weights, noise * squares.sum()
         return {k: CountedKey(*of) for k, *of in zip(known, each.tolist(), apart.tolist(), noise.tolist(), strict=True)}
 
     def knows(self, key: Key) -> bool:

@@ -306,7 +306,7 @@ def _crowding(
     The marks of one roundness and step are counted together, and kept where they stand out of their noise. ``hidden``:
     whether those that are alone tell nothing, for they would tell of themselves.
     """
-    bins, kinds = bins_in(domain), kinds_of(domain)
+    bins, kinds = bins_in(domain), kinds_of(domain).copy()
     if hidden:
         kinds[chances_at(domain.edges) == AT_ENDS, 1] = 0
     rows = n[bins] * even

@@ -21,13 +21,22 @@ _ZERO = 400
 
 
 def kinds_of(domain: NumberDomain) -> npt.NDArray[np.int64]:
-    """Of each cell the step of its bin's marks, and how round the mark is, 0 between two marks; int64, (cells, 2)."""
-    marks, bins = marks_in(domain), bins_in(domain)[::2]
-    count = np.maximum(np.bincount(bins, minlength=len(domain.edges) - 1), 1)
-    steps = np.rint(2.0 * np.log2(np.diff(np.array(domain.edges) * 0.5) / count)).astype(np.int64)[bins]
+    """Of each cell the step of its bin's marks, and how round the mark is, 0 between two marks; int64, (cells, 2), not
+    to be written to."""
+    return _kinds(domain.edges)
+
+
+@lru_cache(_KEPT)
+def _kinds(edges: tuple[float, ...]) -> npt.NDArray[np.int64]:
+    marks, of_cell = places_of(edges)
+    bins = of_cell[::2]
+    count = np.maximum(np.bincount(bins, minlength=len(edges) - 1), 1)
+    steps = np.rint(2.0 * np.log2(np.diff(np.array(edges) * 0.5) / count)).astype(np.int64)[bins]
     round_ = np.array([roundness(m) for m in marks.tolist()], dtype=np.int64)
     both = np.stack([np.stack([steps, steps], axis=1), np.stack([round_, np.zeros_like(round_)], axis=1)], axis=-1)
-    return both.reshape(-1, 2)
+    out = both.reshape(-1, 2)
+    out.setflags(write=False)
+    return out
 
 
 def round_ones(domain: NumberDomain) -> npt.NDArray[np.intp]:

@@ -192,7 +192,7 @@ def _halves(
 
 def _beside(rows: Estimates, both: tuple[Estimates, ...]) -> Places:
     """Of each stretch 1 where the one before it is empty beside it, 2 where the next is, 3 where both are, else 0."""
-    real = both[1] > 0.0
+    real = (both[1] > 0.0) & (both[3] > 0.0)  # the last mark and nothing beyond it have no length
     dense = (rows / np.maximum(both[3], _TINY))[real]
     empty = dense[:-1] < EMPTY * dense[1:], dense[1:] < EMPTY * dense[:-1]
     out = np.zeros(rows.shape, dtype=np.intp)

@@ -63,11 +63,12 @@ def run_prompt(
             continue
         except EOFError:
             return
-        unfinished, before = "", _spent(shell)
+        unfinished, before = "", None
         try:
+            before = _spent(shell)
             unfinished = run_input(shell, text)
         except KeyboardInterrupt:
-            shell.console.notice(_interrupted(shell.session.spent_epsilon() - before))
+            shell.console.notice(_interrupted(0.0 if before is None else shell.session.spent_epsilon() - before))
 
 
 def _spent(shell: Shell) -> float:

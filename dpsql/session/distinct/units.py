@@ -74,7 +74,10 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
 
     def rows_of(table: str) -> tuple[float, float] | None:
         state = asker.states.get(table)  # tables of units are none of the policy's
-        return None if state is None else state.rows_known()
+        if state is None or state.model is None:
+            return None
+        counted = state.model.contingencies[0]
+        return float(counted.values), counted.sigma
 
     lone = MODEL_RULES[asker.plan.models].lone_sums
     return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released, rows_of)

@@ -76,13 +76,13 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules, u
     out = []
     for group, (answer, form) in enumerate(zip(answers, aggregate.numerator, strict=True)):
         sign = 1 if form.is_count else aggregate.sign(group, conditions=rules.signed)
-        out.append(shown_count(answer, sign, None if form.counted is None else most) if sign else answer)
+        out.append(shown_count(answer, sign, None if form.of_rows is None else most) if sign else answer)
     return tuple(out)
 
 
 def _most_of(aggregate: Aggregate, unasked: Unasked) -> int | None:
     """How many rows the table whose rows an aggregate counts has at most."""
-    counted = aggregate.numerator[0].counted if len(aggregate.numerator) else None
+    counted = next((form.of_rows for form in aggregate.numerator if form.of_rows is not None), None)
     found = None if counted is None else unasked.rows_of(counted.table)
     return None if found is None else max(0, ceil(found[0] + SURELY * found[1]))
 

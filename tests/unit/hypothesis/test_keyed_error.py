@@ -128,3 +128,24 @@ def test_a_bar_is_as_wide_as_a_measurement_that_contradicts_the_estimate() -> No
     assert said - bar > 0
     alike = [14] * 50
     assert beside(alike, sigma)[1] == beside(alike, sigma, models=30)[1] < 100
+
+
+def test_a_contradicted_bar_reaches_the_far_end_of_what_was_measured() -> None:
+    """Two strings, cells that count unevenly: worked out from the measurement and what the model says alone."""
+    sigma, rng = 20.0, np.random.default_rng(3)
+    model = started()
+    model.absorb(Measurement("t", (Axis.cells(("a",), (50,)),), np.full(50, ROWS // 50), 1.0))
+    keys = keys_of(40, "s")
+    model.absorb(counts(keys, [700] * 40, 1.0), selected=True)
+    found = np.rint(14.0 + rng.normal(0, sigma, (40, 50))).astype(np.int64)
+    found[0, :25], found[1, :25] = found[0, :25] - 25, found[1, :25] - 16
+    model.absorb(Measurement("t", (Axis.cells(("a",), (50,)),), found, sigma, ("w",), keys))
+    weights = np.where(np.arange(50) < 25, 1 + np.arange(50) % 4, 0)
+    asked = listing(keys[:2], Factor(("a",), weights, 4))
+    cells = weights / 4
+    apart = abs(float((found[:2] @ cells).sum()) - model.estimate(asked))
+    sd = sigma * np.sqrt(2.0 * (cells**2).sum())
+    assert apart > 2.5 * sd
+    bar = keyed_error(model, asked, 1e9)
+    assert bar is not None
+    assert bar == pytest.approx(apart + 1.96 * sd, abs=2.0)

@@ -119,4 +119,4 @@ def test_inputs_know_where_they_begin() -> None:
     ]
     reader.feed("SELECT 5; /* no */ SELECT 6\n")
     reader.feed(" + 7")
-    assert reader.finish() == [Input("SELECT 6\n + 7\n", 10, 20)]
+    assert reader.finish() == [Input("SELECT 6\n + 7", 10, 20)]

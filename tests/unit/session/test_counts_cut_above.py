@@ -8,6 +8,7 @@ import pytest
 
 import dpsql
 from dpsql.postprocess import shown_count
+from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer, CrosstabAnswers
 
 POLICY = """version = 1
@@ -24,14 +25,21 @@ b = { type = "boolean" }
 """
 
 
-@pytest.fixture
-def con(tmp_path: Path) -> dpsql.Connection:
-    """Forty rows, most alike, at an epsilon that says little of them."""
-    path = tmp_path / "t.duckdb"
+def connected(folder: Path, epsilon: str = "0.2", planned: int = 20) -> dpsql.Connection:
+    """Forty rows, most alike."""
+    path = folder / "t.duckdb"
     with duckdb.connect(str(path)) as stored:
         stored.execute("CREATE TABLE t AS SELECT (i % 40 = 0)::INT AS a, true AS b FROM range(40) r(i)")
-    path.with_suffix(".dpsql.toml").write_text(POLICY)
+    path.with_suffix(".dpsql.toml").write_text(
+        POLICY.replace("0.2", epsilon).replace("planned_queries = 20", f"planned_queries = {planned}")
+    )
     return dpsql.connect(path, ledger=":memory:")
+
+
+@pytest.fixture
+def con(tmp_path: Path) -> dpsql.Connection:
+    """At an epsilon that says little of them."""
+    return connected(tmp_path)
 
 
 def test_no_count_is_more_than_the_public_rows(con: dpsql.Connection) -> None:
@@ -63,6 +71,49 @@ def test_no_count_is_more_than_the_public_rows(con: dpsql.Connection) -> None:
     assert all(0 <= n <= 40 for _, n in groups)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a, COUNT(*) FILTER (WHERE a > 0) FROM t GROUP BY a",  # whose first group is a public 0
+        "SELECT COUNT(*) FROM t WHERE NOT (b AND a = 4)",
+        "SELECT COUNT(b) FROM t",
+        "SELECT a, b, COUNT(*) FROM t GROUP BY ALL",
+        "SELECT COUNT(*) FROM t WHERE b IS DISTINCT FROM false",
+    ],
+)
+def test_intervals_of_all_counts_of_rows_end_at_the_rows(con: dpsql.Connection, text: str) -> None:
+    for answer in con.execute(text).answers:
+        assert answer.interval is None or answer.interval[1] <= 40.0
+
+
+def test_joins_in_which_rows_count_several_times_are_not_cut(tmp_path: Path) -> None:
+    con = connected(tmp_path, "20.0")
+    (twice,) = con.execute(
+        "SELECT COUNT(*) FROM t JOIN (VALUES (0, 1), (0, 2), (0, 3)) AS v (a, k) ON t.a = v.a"
+    ).answers
+    assert twice.value is not None and twice.value > 80  # thrice 39 rows
+    (both,) = con.execute("SELECT COUNT(*) * 2 FROM t").fetchall()
+    assert both == (80,)
+
+
+def test_only_forms_that_count_each_row_once_are_of_rows() -> None:
+    half = Factor(("a",), np.array([1, 1, 0, 0]))
+    part, whole = LinearQuery("t", (half, Factor(("b",), np.array([1, 0])))), LinearQuery("t", (half,))
+    weighted = LinearQuery("t", (Factor(("a",), np.array([1, 2, 0, 0]), 2),))
+    assert Form(0.0, (Term(1, part),)).of_rows is part
+    assert Form(0.0, (Term(1, whole), Term(-1, part))).of_rows is whole
+    assert Form(0.0, (Term(-1, part), Term(1, whole))).of_rows is whole
+    for form in [
+        Form(1.0, (Term(1, part),)),
+        Form(0.0, (Term(3, part),)),
+        Form(0.0, (Term(1, weighted),)),
+        Form(0.0, (Term(1, whole), Term(1, part))),
+        Form(0.0, (Term(1, part), Term(-1, whole))),
+        Form(40.0),
+    ]:
+        assert form.of_rows is None
+
+
 @pytest.mark.parametrize(("value", "interval"), [(50, (45.0, 55.0)), (38, (30.0, 46.0)), (-5, (0.0, 4.0)), (3, None)])
 def test_values_and_intervals_are_cut(value: int, interval: tuple[float, float] | None) -> None:
     answer = Answer(value, 8.0 if interval else None, interval, "exact", "measurement", True)
@@ -77,3 +128,16 @@ def test_crosstabs_are_cut_as_their_answers_are() -> None:
     shown = found.shown(40)
     assert [*shown] == [shown_count(a, 1, 40) for a in found]
     assert shown.numbers.tolist() == [3, 0, 0, 40] and found.shown().numbers.tolist() == [3, 0, 0, 59]
+
+
+def test_a_crosstab_that_a_model_answers_ends_at_the_rows(tmp_path: Path) -> None:
+    con = connected(tmp_path, "1.0", planned=100_000)
+    text = "SELECT a, b, COUNT(*) AS n FROM t GROUP BY ALL"
+    con.execute(text)  # which looks at the table first
+    ends = []
+    for _ in range(2):
+        answers = con.execute(text).answers
+        assert not any(a.charged for a in answers)
+        ends = [(a.interval[1], (a.value or 0) + (a.error or 0.0)) for a in answers if a.interval is not None]
+        assert all(end <= 40.0 for end, _ in ends)
+    assert max(uncut for _, uncut in ends) > 40.0
