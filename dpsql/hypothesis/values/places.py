@@ -13,6 +13,8 @@ from dpsql.query import Estimates
 
 EMPTY = 0.2
 """A stretch that is less dense than the next by this factor is empty beside it."""
+THIN = 0.5
+"""The first or the last bin of a column that is less dense than the next by this factor: rows begin or end in it."""
 _KEPT = 64
 _TINY = 1e-300
 _CONTEXT = exact(28)
@@ -102,9 +104,11 @@ def slopes(edges: Estimates, rows: Estimates) -> Estimates:
 
 
 def beside_empty(edges: Estimates, rows: Estimates) -> npt.NDArray[np.bool_]:
-    """The bins that are empty beside the one before or after them, and those beside which one is; bool, (bins,)."""
+    """The bins that are empty beside the one before or after them, and those beside which one is; bool, (bins,). Beside
+    the first and the last nothing is on one side, so that these are counted where they are ``THIN``."""
     step = np.diff(np.log(rows) - np.log(np.maximum(np.diff(edges * 0.5), _TINY)))
-    empty = np.concatenate([[False], np.abs(step) >= -np.log(EMPTY), [False]])
+    thin = -np.log(THIN)
+    empty = np.concatenate([step[:1] >= thin, np.abs(step) >= -np.log(EMPTY), step[-1:] <= -thin])
     return np.asarray(empty[:-1] | empty[1:])
 
 
