@@ -104,6 +104,10 @@ class Console:
             if note.startswith(CHARGED):  # by a statement that failed when it was paid
                 self._told(CHARGED, self.err.yellow, escape(note.removeprefix(CHARGED).lstrip()))
 
+    def interrupted(self, stopped: BaseException, hint: str = "") -> None:
+        """That it was, and what the statement had paid."""
+        self.notice("; ".join(["interrupted", *getattr(stopped, "__notes__", ()), *([hint] if hint else ())]))
+
     def progress(self, text: str) -> None:
         """A line that the next one replaces; only on a terminal."""
         if self.err_is_terminal:

@@ -109,6 +109,11 @@ class Session:
             except Error as error:
                 error.after_charge(self._charged_since(before))
                 raise
+            except KeyboardInterrupt as stopped:
+                paid = self._charged_since(before)
+                if paid > 0.0:
+                    stopped.add_note(f"epsilon {paid:.3g} was paid, and asked again it goes on from there")
+                raise
             except Exception:  # noqa: BLE001 - whatever it is, its text and context may hold what is private
                 failure = InternalError("dpsql failed in a way that it does not know")
             failure.after_charge(self._charged_since(before))

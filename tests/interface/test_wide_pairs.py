@@ -99,8 +99,12 @@ def test_after_an_interrupt_what_needs_no_pair_is_free(folder: Path, con: dpsql.
             raise KeyboardInterrupt
 
     con.session.on_progress(stop)
-    with pytest.raises(KeyboardInterrupt):
+    before = con.budget.spent_epsilon
+    with pytest.raises(KeyboardInterrupt) as stopped:
         con.execute(about("c02", "c04"))
+    paid = con.budget.spent_epsilon - before
+    assert paid > 0.0
+    assert stopped.value.__notes__ == [f"epsilon {paid:.3g} was paid, and asked again it goes on from there"]
     con.close()
     with connected(folder) as again:
         spent = again.budget.spent_epsilon

@@ -31,8 +31,8 @@ class Program(click.Group):
         except Error as error:
             Console().error(error)
             ctx.exit(exit_code(error))
-        except (KeyboardInterrupt, click.Abort):
-            Console().notice("interrupted")
+        except (KeyboardInterrupt, click.Abort) as stopped:
+            Console().interrupted(stopped)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             _forget_unwritten()

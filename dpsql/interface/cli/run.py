@@ -137,10 +137,10 @@ class _Batch:
             else:
                 finished = True
             output.end()
-        except KeyboardInterrupt:
-            hint = "; the same command with --resume goes on" if target is not None and target.resumable else ""
+        except KeyboardInterrupt as stopped:
+            hint = "the same command with --resume goes on" if target is not None and target.resumable else ""
             output.end()
-            console.notice(f"interrupted{hint}")
+            console.interrupted(stopped, hint)
             code = INTERRUPTED
         finally:
             console.clear_progress()

@@ -63,26 +63,11 @@ def run_prompt(
             continue
         except EOFError:
             return
-        unfinished, before = "", None
+        unfinished = ""
         try:
-            before = _spent(shell)
             unfinished = run_input(shell, text)
-        except KeyboardInterrupt:
-            shell.console.notice(_interrupted(0.0 if before is None else shell.session.spent_epsilon() - before))
-
-
-def _spent(shell: Shell) -> float:
-    """Before a statement, by all processes that share the ledger."""
-    try:
-        return shell.session.budget().spent_epsilon
-    except Error:  # the statement will say so
-        return shell.session.spent_epsilon()
-
-
-def _interrupted(paid: float) -> str:
-    """``paid``: epsilon, of what was measured until then."""
-    more = f"; epsilon {epsilon(paid)} was paid, and asked again it goes on from there" if paid > 0.0 else ""
-    return f"interrupted{more}"
+        except KeyboardInterrupt as stopped:
+            shell.console.interrupted(stopped)
 
 
 def run_input(shell: Shell, text: str) -> str:

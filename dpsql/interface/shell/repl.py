@@ -38,6 +38,7 @@ def run_shell(session: SessionView, console: Console, *, title: str) -> int:
         source.reconfigure(encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
         run_lines(shell, source)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
+        shell.console.interrupted(stopped)
         return INTERRUPTED
     return shell.code
