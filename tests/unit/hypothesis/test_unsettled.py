@@ -98,4 +98,6 @@ def test_a_bin_whose_rows_are_at_one_value_has_nothing_to_share() -> None:
     one = np.where(np.arange(24) == 12, 5_000.0, 0.0)
     many = np.where(bins == 1, 625.0, 0.0)
     assert not unsettled_bins(edges, bins, rows, one, one, SIGMA).any()
+    few = np.where(np.arange(24) == 12, 5_000.0 - 2.5 * SIGMA, np.where(np.arange(24) == 10, 2.5 * SIGMA, 0.0))
+    assert not unsettled_bins(edges, bins, rows, few, few, SIGMA).any()  # within noise of none
     assert unsettled_bins(edges, bins, rows, many, many, SIGMA).tolist() == [False, True, False]
