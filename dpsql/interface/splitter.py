@@ -73,6 +73,11 @@ class Place(NamedTuple):
     column: int | None
     message: str
 
+    @property
+    def in_file(self) -> str:
+        """As it stands behind the name of a file: ``2:8``, or ``2``."""
+        return f"{self.line}" if self.column is None else f"{self.line}:{self.column}"
+
 
 def place_of(error: Error, line: int, column: int) -> Place:
     """The place of an error of the statement that begins at ``line`` and ``column``."""

@@ -275,15 +275,15 @@ def _shares(counted: Estimates, bins: npt.NDArray[np.intp], even: Estimates, num
 
 def _tilted(domain: NumberDomain, n: Estimates, even: Estimates, told: Estimates | None = None) -> Estimates:
     """``even`` with the slope that the neighbours of a bin tell: the logarithm of how dense rows are is a straight line
-    along each bin, as steep as from one neighbour's middle to the other's."""
+    along each bin, as steep as ``told``, else as from one neighbour's middle to the other's."""
     edges, bins = np.array(domain.edges), bins_in(domain)
     if len(n) < 2:
         return even
     width, middle = np.maximum(np.diff(edges * 0.5), _TINY), (edges[:-1] * 0.5 + edges[1:] * 0.5) / 2.0
-    dense = np.log(n) - np.log(width)
-    with np.errstate(all="ignore"):  # bins of neighbouring doubles beside others: no slope is told there
-        slope = np.nan_to_num(np.gradient(dense, middle) * width)
-    slope = slope if told is None else told
+    slope = told
+    if slope is None:
+        with np.errstate(all="ignore"):  # bins of neighbouring doubles beside others: no slope is told there
+            slope = np.nan_to_num(np.gradient(np.log(n) - np.log(width), middle) * width)
     marks = marks_in(domain) * 0.5
     between = np.append((marks[:-1] + marks[1:]) / 2.0, marks[-1])
     place = np.clip((np.repeat(between, 2) - middle[bins]) / width[bins], -1.0, 1.0)

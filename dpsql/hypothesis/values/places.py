@@ -60,20 +60,23 @@ def roundness(mark: float) -> int:
 
 
 def summed(places: npt.NDArray[np.intp], values: Estimates, number: int) -> Estimates:
+    """Of each place the sum of its values; float64, (number,)."""
     return np.asarray(np.bincount(places, values, minlength=number), dtype=np.float64)
 
 
 def marks_in(domain: NumberDomain) -> Estimates:
+    """The round numbers at which rows are counted, in order; float64, (marks,)."""
     return places_of(domain.edges)[0]
 
 
 def bins_in(domain: NumberDomain) -> npt.NDArray[np.intp]:
-    """The bin of each cell; the last mark is the end of the last bin."""
+    """The bin of each cell, intp, (cells,); the last mark is the end of the last bin."""
     return places_of(domain.edges)[1]
 
 
 @lru_cache(_KEPT)
 def places_of(edges: tuple[float, ...]) -> tuple[Estimates, npt.NDArray[np.intp]]:
+    """Both of bins with these edges, not to be written to."""
     marks = np.array(marks_of(edges), dtype=np.float64)
     bins = np.minimum(np.searchsorted(np.array(edges), marks, side="right") - 1, len(edges) - 2)
     found = marks, np.repeat(bins, 2)
@@ -83,6 +86,7 @@ def places_of(edges: tuple[float, ...]) -> tuple[Estimates, npt.NDArray[np.intp]
 
 
 def lengths(marks: Estimates) -> Estimates:
+    """Of each cell the half of how far it reaches, 0 of a mark, in the column's unit; float64, (cells,)."""
     length = np.append(np.diff(marks * 0.5), 0.0)
     return np.stack([np.zeros(len(marks)), length], axis=1).reshape(-1)
 

@@ -151,8 +151,7 @@ class _Batch:
     def _told(self, number: int, piece: Piece, error: Error) -> None:
         """The failure with its place in the file, where the error knows one, else that of its statement."""
         place = place_of(error, piece.line, piece.column)
-        at = f"{place.line}" if place.column is None else f"{place.line}:{place.column}"
-        self._console.error(error, f"{self._name}:{at}: statement {number}", place.message)
+        self._console.error(error, f"{self._name}:{place.in_file}: statement {number}", place.message)
 
     def _names(self, pieces: Iterable[Piece]) -> None:
         """Names that statements which were done before gave to queries: a session does not outlive its process."""

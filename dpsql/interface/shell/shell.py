@@ -84,7 +84,7 @@ class Shell:
             return
         place = place_of(error, at.line, at.column)
         if self._files:
-            where = f"{self._files[-1]}:{place.line}" + ("" if place.column is None else f":{place.column}")
+            where = f"{self._files[-1]}:{place.in_file}"
         else:
             where = f"line {place.line}" + ("" if place.column is None else f", column {place.column}")
         self.console.error(error, where, place.message)

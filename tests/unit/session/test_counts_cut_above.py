@@ -131,7 +131,7 @@ def test_crosstabs_are_cut_as_their_answers_are() -> None:
 
 
 def test_a_crosstab_that_a_model_answers_ends_at_the_rows(tmp_path: Path) -> None:
-    con = connected(tmp_path, "1.0", planned=100_000)
+    con = connected(tmp_path, "0.5", planned=100_000)
     text = "SELECT a, b, COUNT(*) AS n FROM t GROUP BY ALL"
     con.execute(text)  # which looks at the table first
     ends = []
