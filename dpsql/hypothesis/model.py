@@ -3,8 +3,8 @@
 It is the one place that both share, and where a question learns whether a measurement alone determines it.
 """
 
-from collections.abc import Callable
-from math import inf
+from collections.abc import Callable, Mapping
+from math import inf, sqrt
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
-from dpsql.hypothesis.values.by_value import ByValue
+from dpsql.hypothesis.values.by_value import ByValue, Cells
 from dpsql.hypothesis.values.positions import Positions
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Key, LinearQuery
@@ -131,7 +131,7 @@ class TableModel:
         key = self.version, query.digest
         known = self._by_cells.get(key)
         if known is None:
-            made = ByValue(self.table, query, self.positions).by_cells()
+            made = self._by_value(query).by_cells()
             known = self._by_cells.put(key, made, sum(f.weights.size for f in made.factors))
         return known
 
@@ -142,7 +142,7 @@ class TableModel:
         key = self.version, query.digest
         known = self._unrounded.get(key)
         if known is None:
-            made = ByValue(self.table, query, self.positions).unrounded()[1:]
+            made = self._by_value(query).unrounded()[1:]
             known = self._unrounded.put(key, made, sum(f.weights.size for _, q in made for f in q.factors))
         return sum([times * self.estimate(part) for times, part in known])
 
@@ -151,17 +151,30 @@ class TableModel:
         key = self.version, query.digest
         known = self._unknown_inside.get(key)
         if known is None:
-            asked = ByValue(self.table, query, self.positions, self.rules)
-            found = asked.unknown(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count)
-            known = self._unknown_inside.put(key, found)
+            known = self._unknown_inside.put(key, self._by_value(query).unknown(self._cells))
         return known
 
     def line(self, query: LinearQuery, origin: float) -> tuple[list[tuple[float, LinearQuery]], tuple[float, float]]:
         """A sum of distances from a place, in shares of the range: as counts of cells, each with what it is to be taken
         times, and what is unknown beside these, as in ``unknown_inside``."""
-        asked = ByValue(self.table, query, self.positions, self.rules, origin)
-        unknown = asked.unknown(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count)
-        return asked.on_both_sides(), unknown
+        asked = self._by_value(query, origin)
+        return asked.on_both_sides(), asked.unknown(self._cells)
+
+    def _by_value(self, query: LinearQuery, origin: float = 0.0) -> ByValue:
+        return ByValue(self.table, query, self.positions, self.rules, origin, self._cells)
+
+    @property
+    def _cells(self) -> Cells:
+        return Cells(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count, self._noise_beside)
+
+    def _noise_beside(self, column: str, others: Mapping[str, int]) -> float:
+        """Sd of how many rows of a cell of ``column`` are in so many cells of each of ``others``, by what was measured
+        of both together: the largest, infinite where nothing was."""
+        out = [inf] if not others else []
+        for other, cells in others.items():
+            both = [m for columns, m in self._of_finite if {column, other} <= columns and not m.is_by_value]
+            out.append(min((m.sigma for m in both), default=inf) * sqrt(cells))
+        return max(out)
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""

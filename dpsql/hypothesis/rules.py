@@ -106,6 +106,7 @@ class ModelRules:
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
     ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise. ``settled_together``:
     whether bins whose cells say that rows begin, end or crowd there are shared by these from long stretches down.
+    ``beside_neighbours``: whether the places of a bin that a condition cuts meet other conditions as its neighbours do.
     ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
     ``unlearned``: whether bars of what no lesson is about yet know more than the noise of the tables that cover it.
     ``curves``: whether sums of a curve of a number column are asked by value, along its chord in each bin. ``jointly``:
@@ -116,7 +117,10 @@ class ModelRules:
     ``calendar``: whether long ranges of dates are also measured in longer units of the calendar. ``calendar_pairs``:
     whether those of a table of one tensor are so with other columns, too.
     ``coarse_triples``: whether three columns of wide tables of many rows are measured together, over few parts, and
-    cleaned once. ``by_threes``: whether conditions on four columns and more follow what is said of each three of these.
+    cleaned once. ``inside_parts``: whether pairs of wide tables go inside of their parts as their neighbours do, where
+    these clearly differ. ``excluded``: whether bars know that what conditions share which nearly exclude each other may
+    be the noise of cells without rows. ``by_threes``: whether conditions on four columns and more follow what is said
+    of each three of these.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered. ``smooth``: whether what is finer than noise in such a column is shrunk before, where neighbours are alike,
@@ -213,9 +217,13 @@ class ModelRules:
     cut_above: bool = True
     contradicted: bool = True
     settled_together: bool = True
+    inside_parts: bool = True
+    beside_neighbours: bool = True
+    excluded: bool = True
 
 
-_THIRTIETH = ModelRules(cut_above=False, contradicted=False, settled_together=False)
+_THIRTY_FIRST = ModelRules(inside_parts=False, beside_neighbours=False, excluded=False)
+_THIRTIETH = replace(_THIRTY_FIRST, cut_above=False, contradicted=False, settled_together=False)
 _TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)
 _TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)
@@ -300,7 +308,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         28: _TWENTY_EIGHTH,
         29: _TWENTY_NINTH,
         30: _THIRTIETH,
-        31: ModelRules(),
+        31: _THIRTY_FIRST,
+        32: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -12,6 +12,7 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.assumed.compared import Compared
 from dpsql.hypothesis.bars.assumed.even_spread import EvenSpread
+from dpsql.hypothesis.bars.assumed.excluded import Excluded
 from dpsql.hypothesis.bars.assumed.lost_in_noise import LostInNoise
 from dpsql.hypothesis.bars.assumed.shared_rows import SharedRows
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
@@ -77,6 +78,7 @@ class Calibration:
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._compared = Compared(coverage, contingency)
+        self._excluded = Excluded(coverage, contingency)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
@@ -90,15 +92,15 @@ class Calibration:
 
     def bounds(self, asked: Crosstab, factor: float) -> list[int | None]:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + n (1.96 raw)^2
-        + s^2 + e^2 + [3 or more columns] (2 h + max(i, l)^2)).
+        + s^2 + e^2 + x^2 + [3 or more columns] (2 h + max(i, l)^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
-        n: what ``LostInNoise`` says, s: ``SharedRows``, e: ``EvenSpread``. h: the answer; 2 h is chance in what pairs
-        do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is
-        known may be too low where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1),
-        with .3 of more columns where a model follows its threes, or with .42 below the least triple, where all of
-        these are known; of columns that were measured together at most what that noise hides. At least 1; of four
+        n: what ``LostInNoise`` says, s: ``SharedRows``, e: ``EvenSpread``, x: ``Excluded``. h: the answer; 2 h is
+        chance in what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a
+        product of what is known may be too low where h is below the least pair of its conditions, h (((pair +
+        1) / (h + 1))^.35 - 1), with .3 of more columns where a model follows its threes, or with .42 below the least
+        triple, where all of these are known; of columns that were measured together at most what that noise hides. At least 1; of four
         columns and more that were measured together at most ``_as_measured``, and with conditions that most rows meet
         what ``LeftOut`` says. Older rules take i^2 + l^2, and half of h for each factor e.
 
@@ -174,6 +176,7 @@ class Calibration:
         squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
         squares = squares + square(weight * self._shared_rows.beyond(asked, h / weight))
         squares = squares + square(self._even_spread.off(asked))
+        squares = squares + square(self._excluded.off(asked))
         beyond = self._of_whole(asked)
         if beyond is not None:
             squares = squares + DEVIATIONS**2 * beyond

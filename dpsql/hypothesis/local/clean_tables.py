@@ -12,6 +12,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
+from dpsql.hypothesis.local.inside_parts import inside_parts
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.local.triple_table import TripleCounts, TripleTable, clean_triple
@@ -98,6 +99,9 @@ class CleanTables:
             # rows that have neither value would look like columns that rise together, for NULL is the last cell
             apart = self._is_often_null(left), self._is_often_null(right)
             known = clean_pair(*ones, counts, ordered, self._rules, start, apart=apart)
+            if self._rules.inside_parts and counts:
+                nullable = self._is_nullable(left), self._is_nullable(right)
+                known = inside_parts(known, ones, ordered, nullable, min(c.sigma for c in counts))
             self._pairs[left, right] = known
         return known
 
@@ -131,9 +135,12 @@ class CleanTables:
         """Whether a column's cells are in order."""
         return self.table.finite_domain(column).ordered
 
+    def _is_nullable(self, column: str) -> bool:
+        return self.table.finite_domain(column).nullable
+
     def _is_often_null(self, column: str) -> bool:
         cells = self.one_way(column)
-        return self.table.finite_domain(column).nullable and float(cells[-1]) > FEW_NULL * float(cells.sum())
+        return self._is_nullable(column) and float(cells[-1]) > FEW_NULL * float(cells.sum())
 
     def level(self, column: str, size: int) -> Labels:
         """At most ``size`` parts of a column, unions of those on which its pairs were measured."""
@@ -146,6 +153,15 @@ class CleanTables:
             self._parts[column, size] = known
             self._levels.add(id(known))
         return known
+
+    def finest(self, columns: Columns) -> list[Labels]:
+        """Of each of ``columns``, in the table's order, the parts that the clean pairs among them know."""
+        out = [self.level(c, self.size(c)) for c in columns]
+        if self._rules.inside_parts:
+            for i, j in combinations(range(len(columns)), 2):
+                table = self.pair(columns[i], columns[j])
+                out[i], out[j] = refinement([out[i], table.left]), refinement([out[j], table.right])
+        return out
 
     def _merged(self, column: str, base: Labels, masses: Estimates, size: int) -> Labels:
         """At most ``size`` unions of parts ``base``, which have so many rows; those of the column's triples, which are

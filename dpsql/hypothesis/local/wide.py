@@ -267,7 +267,7 @@ class WideHypothesis:
         tensor = maximum_entropy(parts, pairs, joint, self._rules, self._clean.pair_sigma, known)
         kept = [used.index(c) for c in columns]
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
-        finest = [self._clean.level(c, self._clean.size(c)) for c in columns]
+        finest = self._clean.finest(columns)
         blurred = [int(labels[i].max()) < int(f.max()) for i, f in zip(kept, finest, strict=True)]
         return LocalTable(self._sides_of(columns, [labels[i] for i in kept]), tensor, blurred)
 

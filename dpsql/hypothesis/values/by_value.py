@@ -1,16 +1,17 @@
 """Questions about the values of rows, as a model of cells answers them: weighted counts of cells. Public."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod, sqrt
+from math import inf, prod, sqrt
 
 import numpy as np
 
 from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.values.marked_cells import Inside
+from dpsql.hypothesis.values.beside_neighbours import Beside, Met, beside_neighbours
+from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.positions import SPREAD, Positions
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
@@ -24,15 +25,28 @@ _Estimate = Callable[[LinearQuery], float]
 
 
 @dataclass(frozen=True)
+class Cells:
+    """What a model says of cells: the ``estimate`` of a count of them, the ``rows`` of each cell of a column, those of
+    the table, and the ``noise`` (sd, in rows) of how many rows of a bin of a column are in so many cells of others."""
+
+    estimate: _Estimate
+    rows: Callable[[str], Estimates]
+    row_count: float
+    noise: Callable[[str, dict[str, int]], float]
+
+
+@dataclass(frozen=True)
 class ByValue:
     """One such question. ``positions``: of a number column. ``origin``: a place in shares of the range from min to max,
-    from which the distances of values are summed."""
+    from which the distances of values are summed. ``cells``: what a model says of cells; without it all places of a bin
+    meet other conditions alike."""
 
     table: TableDomain
     query: LinearQuery
     positions: Callable[[str], Positions]
     rules: ModelRules = NEWEST
     origin: float = 0.0
+    cells: "Cells | None" = None
 
     def by_cells(self) -> LinearQuery:
         """As a count of cells: each row counts as its bin's rows do on average."""
@@ -50,12 +64,10 @@ class ByValue:
                 out.append((sign * most, self._weighted(self._weights | {value: far / most})))
         return out
 
-    def unknown(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
-        """What is unknown of the answer beside the counts of cells, in rows: (sd, what is added to any bar).
-
-        ``estimate``: of a count of cells; ``rows``: of each cell of a column; ``row_count``: of the table.
-        """
-        sd, added = self._of_sum(estimate, rows, row_count) if self.query.value is not None else (0.0, 0.0)
+    def unknown(self, cells: "Cells") -> tuple[float, float]:
+        """What is unknown of the answer beside the counts of cells, in rows: (sd, what is added to any bar)."""
+        estimate, rows = cells.estimate, cells.rows
+        sd, added = self._of_sum(estimate, rows, cells.row_count) if self.query.value is not None else (0.0, 0.0)
         for column, inside in self._insides.items():
             for cell in inside.cut.tolist():
                 one = np.zeros(len(inside.share))
@@ -70,7 +82,8 @@ class ByValue:
                 shift = 2.0 * sqrt(spread) * CUT_SHIFT * others
                 off, doubt = (inside.sd, inside.doubt) if self.rules.crowded else inside.before
                 of_share = float(off[cell])
-                sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2)))
+                beside = float(self._beside[column].sd[cell]) if column in self._beside else 0.0
+                sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2) + beside**2))
                 added += counts * here * float(doubt[cell])
         return sd, added
 
@@ -106,7 +119,44 @@ class ByValue:
 
     @cached_property
     def _insides(self) -> dict[str, Inside]:
+        return self._alike | {column: beside.inside for column, beside in self._beside.items()}
+
+    @cached_property
+    def _alike(self) -> dict[str, Inside]:
+        """Where all places of a bin meet other conditions alike."""
         return {i.column: self.positions(i.column).cells.inside(i) for i in self.query.intervals}
+
+    @cached_property
+    def _beside(self) -> dict[str, Beside]:
+        """Where they do not, as far as the bins beside them tell."""
+        cells = self.cells
+        if cells is None or not self.rules.beside_neighbours:
+            return {}
+        others = {column: self._cells_of_others(column) for column in self._alike}
+        return {
+            column: beside_neighbours(inside, self.positions(column).cells, self._others(column, noise))
+            for column, inside in self._alike.items()
+            if (noise := cells.noise(column, others[column])) < inf
+        }
+
+    def _cells_of_others(self, column: str) -> dict[str, int]:
+        """The columns of the question's other conditions, each with how many of its cells count; none where one ties
+        columns together."""
+        if any(len(f.columns) > 1 for f in self.query.factors):
+            return {}
+        return {f.columns[0]: len(f.support) for f in self.query.factors if f.columns != (column,)}
+
+    def _others(self, column: str, noise: float) -> Met:
+        kept = tuple(f for f in self.query.factors if f.columns != (column,))
+        others = replace(self, query=replace(self.query, factors=kept, value=None, intervals=()))
+        shares = {c: inside.share for c, inside in self._alike.items() if c != column}
+        cells = self.cells
+        rows = np.zeros(0) if cells is None else np.maximum(cells.rows(column), 0.0)
+
+        def met(of_bin: Estimates) -> float:
+            return 0.0 if cells is None else max(0.0, cells.estimate(others._weighted(shares | {column: of_bin})))
+
+        return Met(rows[: len(self._alike[column].share)], met, noise)
 
     @cached_property
     def _weights(self) -> dict[str, Estimates]:

@@ -15,9 +15,11 @@ from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
 from dpsql.hypothesis.values.crowds import AT_ENDS, MOST_OFF, Crowds, beyond_neighbours, chances_at
+from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.places import (
     as_less_round,
     bins_in,
+    fullest,
     kinds_of,
     lengths,
     marks_in,
@@ -36,28 +38,13 @@ MEAN_SD = 0.1
 """Of a bin's mean place around what its cells and its neighbours say, before its cells' sums are looked at."""
 STEEPEST = 3.0
 """Of the logarithm of how dense rows are, from one end of a bin to the other, as its neighbours tell."""
+AMONG = 3.0
+"""Times the rows of the next fullest cell that are a crowd: a bin of three whole numbers has none."""
 SMOOTH = 0.04
 """Sd of the share of a bin's two halves, beside what its neighbours tell, for rows in cells that are as others are."""
 _ROUNDS = 4
 _KEPT_SHARES = 1 << 16
 _TINY = 1e-300
-
-
-@dataclass(frozen=True, eq=False)
-class Inside:
-    """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows; ``doubt``: how far it
-    may be wrong for rows between two round numbers; ``before``: both by older rules. ``center``: the mean place of the
-    rows taken, in shares of the range from min to max; ``length`` and ``middle``: of what it covers, in the same.
-    ``cut``: the bins that are taken in part."""
-
-    share: Estimates
-    sd: Estimates
-    doubt: Estimates
-    before: tuple[Estimates, Estimates]
-    center: Estimates
-    length: Estimates
-    middle: Estimates
-    cut: npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +174,10 @@ class MarkedCells:
         length = np.maximum(last - first, 0.0) / (edges[-1] - edges[0])
         middle = (first / 2.0 + last / 2.0 - edges[0]) / (edges[-1] - edges[0])
         center = center / np.maximum(share, _TINY)
-        share = np.clip(share, 0.0, 1.0)
-        return Inside(share, sd, doubt, (apart, doubt_before), center, length, np.clip(middle, 0.0, 1.0), cut)
+        share, (full, times) = np.clip(share, 0.0, 1.0), fullest(self.share, bins, number)
+        middle, crowds = np.clip(middle, 0.0, 1.0), np.where(times >= AMONG, self.share[full], 0.0)
+        crowd = crowds, taken[full], np.sqrt(self.variance[full])
+        return Inside(share, sd, doubt, (apart, doubt_before), center, length, middle, cut, *crowd, taken)
 
     def _touched(self, interval: Interval) -> npt.NDArray[np.bool_]:
         """The cells of which the interval has a value, be it one."""

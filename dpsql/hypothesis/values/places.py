@@ -116,6 +116,14 @@ def beside_empty(edges: Estimates, rows: Estimates) -> npt.NDArray[np.bool_]:
     return np.asarray(empty[:-1] | empty[1:])
 
 
+def fullest(share: Estimates, bins: npt.NDArray[np.intp], number: int) -> tuple[npt.NDArray[np.intp], Estimates]:
+    """Of each bin its cell with the largest share, and in how many times the next largest one this is."""
+    of_bin = by_bin(share, bins, number)
+    largest = np.sort(of_bin, axis=1)[:, -2:]
+    times = largest[:, -1] / np.maximum(largest[:, 0] if largest.shape[1] > 1 else 0.0, _TINY)
+    return np.asarray(np.searchsorted(bins, np.arange(number)) + of_bin.argmax(axis=1)), np.asarray(times)
+
+
 def by_bin(values: npt.NDArray[np.generic], bins: npt.NDArray[np.intp], number: int) -> Estimates:
     """Of each bin its cells, and as many without rows as make them a power of two; float64, (bins, cells)."""
     most = int(np.bincount(bins, minlength=number).max())

@@ -8,7 +8,7 @@ import pytest
 from dpsql.confidence import DEVIATIONS
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain
 from dpsql.hypothesis import MODEL_RULES, NEWEST, ModelRules
-from dpsql.hypothesis.values.by_value import CUT_SHIFT, ByValue, by_cells_unmeasured
+from dpsql.hypothesis.values.by_value import CUT_SHIFT, ByValue, Cells, by_cells_unmeasured
 from dpsql.hypothesis.values.positions import GROUP_SHIFT, Positions
 from dpsql.query import Factor, Interval, LinearQuery
 from tests.unit.hypothesis.test_marked_cells import DOMAIN, ROWS, bin_of, drawn, measured
@@ -45,7 +45,7 @@ def rows(column: str) -> np.ndarray:
 
 
 def unknown(query: LinearQuery, rules: ModelRules = NEWEST) -> tuple[float, float]:
-    return ByValue(TABLE, query, positions, rules).unknown(estimate, rows, float(ROWS))
+    return ByValue(TABLE, query, positions, rules).unknown(Cells(estimate, rows, float(ROWS), lambda *_: inf))
 
 
 @pytest.mark.parametrize("threshold", [5.0, 12.0, 25.0, 60.0, 150.0])
