@@ -3,7 +3,7 @@
 It is the one place that both share, and where a question learns whether a measurement alone determines it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.values.by_value import ByValue, Cells
 from dpsql.hypothesis.values.positions import Positions
 from dpsql.memo import Memo
-from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Key, LinearQuery
+from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Factor, Key, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
@@ -167,13 +167,16 @@ class TableModel:
     def _cells(self) -> Cells:
         return Cells(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count, self._noise_beside)
 
-    def _noise_beside(self, column: str, others: Mapping[str, int]) -> float:
-        """Sd of how many rows of a cell of ``column`` are in so many cells of each of ``others``, by what was measured
-        of both together: the largest, infinite where nothing was."""
+    def _noise_beside(self, column: str, others: Sequence[Factor]) -> float:
+        """Sd of how many rows of a cell of ``column`` meet each of ``others``, by the pairs of both columns that were
+        measured: the largest, infinite where one was not. What says in and out of a condition is no pair."""
         out = [inf] if not others else []
-        for other, cells in others.items():
-            both = [m for columns, m in self._of_finite if {column, other} <= columns and not m.is_by_value]
-            out.append(min((m.sigma for m in both), default=inf) * sqrt(cells))
+        for f in others:
+            sides = {(column,), f.columns}
+            pairs = [m for _, m in self._of_finite if len(m.axes) == 2 and {a.columns for a in m.axes} == sides]
+            pairs = [m for m in pairs if m.query is None and all(a.is_cells or a.size > 2 for a in m.axes)]
+            parts = [(m.sigma, m.axes[m.axis_of(f.columns[0])].labels.reshape(-1)[f.support]) for m in pairs]
+            out.append(min((sigma * sqrt(len(np.unique(inside))) for sigma, inside in parts), default=inf))
         return max(out)
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:

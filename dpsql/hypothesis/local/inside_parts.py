@@ -13,10 +13,9 @@ import numpy.typing as npt
 from dpsql.hypothesis.local.pair_table import PairTable
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
+from dpsql.hypothesis.shrinkage import CLEAR, garrote
 from dpsql.query import Estimates
 
-CLEAR = 4.0
-"""Neighbours differ where their shares do by so many times the variance that noise has there, and more."""
 STEEP = 4.0
 """Shares change inside a part so many times as fast as from the middle of one neighbour to the other's: what is as
 clear is more often a rule than a slope."""
@@ -72,10 +71,9 @@ class _Turns:
         before, behind = np.maximum(places - 1, 0), np.minimum(places + 1, whole[-1])
         rows = np.maximum(counts.sum(axis=1), 1.0)
         share = counts / rows[:, None]
-        squares = ((share[behind] - share[before]) ** 2).sum(axis=1)
-        chance = counts.shape[1] * sigma**2 * (rows[before] ** -2.0 + rows[behind] ** -2.0)
-        # the non-negative garrote (Breiman 1995, Better subset regression using the nonnegative garrote)
-        clear = np.maximum(0.0, 1.0 - CLEAR * chance / np.maximum(squares, _TINY))
+        apart = np.sqrt(((share[behind] - share[before]) ** 2).sum(axis=1))
+        noise = sigma * np.sqrt(counts.shape[1] * (rows[before] ** -2.0 + rows[behind] ** -2.0))
+        clear = garrote(apart, noise, CLEAR)
         clear[(sizes < 2) | (held < sizes)] = 0.0
         return cls(before, behind, clear)
 

@@ -16,7 +16,7 @@ from dpsql.hypothesis.local.nearest_counts import nearest_counts
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.shrinkage import shrunken
+from dpsql.hypothesis.shrinkage import garrote, shrunken
 from dpsql.query import Estimates
 
 ROUNDS = 4
@@ -176,11 +176,10 @@ def _ends_alone(labels: Labels) -> bool:
 
 
 def _neither(left: float, right: float, total: float, best: PairCounts) -> float:
-    """Rows with neither value, of so many without each: as measured, as far as that is clear from independence (the
-    non-negative garrote of one number; Breiman 1995, Better subset regression using the nonnegative garrote)."""
+    """Rows with neither value, of so many without each: as measured, as far as that is clear from independence."""
     alone = left * right / max(total, _TINY)
     gap = float(best.values[-1, -1]) - alone
-    clear = gap * (1.0 - (best.sigma / gap) ** 2) if abs(gap) > best.sigma else 0.0  # Breiman 1995
+    clear = gap * float(garrote(np.asarray(gap), np.asarray(best.sigma)))
     return float(np.clip(alone + clear, max(0.0, left + right - total), min(left, right)))
 
 

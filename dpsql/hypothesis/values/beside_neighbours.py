@@ -13,6 +13,7 @@ from math import hypot, log
 
 import numpy as np
 
+from dpsql.hypothesis.shrinkage import CLEAR, garrote
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.hypothesis.values.places import bins_in
@@ -20,8 +21,6 @@ from dpsql.query import Estimates
 
 CROWD = 0.25
 """Of a bin's rows: so many at one place may be others than the rest of the bin."""
-CLEAR = 4.0
-"""Times the variance of noise by which the square of what neighbours differ by is more, where it is followed."""
 RULE = 4.0
 """Inside a bin in which a rule begins shares change so many times as fast as from the middle of one neighbour to the
 other's, and may elsewhere."""
@@ -73,9 +72,7 @@ def beside_neighbours(inside: Inside, cells: MarkedCells, others: Met) -> Beside
 
 
 def _clear(difference: float, noise: float) -> float:
-    """How much of a difference is followed (the non-negative garrote; Breiman 1995, Better subset regression using the
-    nonnegative garrote)."""
-    return max(0.0, 1.0 - CLEAR * (noise / max(abs(difference), _TINY)) ** 2)
+    return float(garrote(np.asarray(difference), np.asarray(noise), CLEAR))
 
 
 def _of_crowd(inside: Inside, cut: int, near: list[int], others: Met) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """Questions about the values of rows, as a model of cells answers them: weighted counts of cells. Public."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod, sqrt
@@ -27,12 +27,12 @@ _Estimate = Callable[[LinearQuery], float]
 @dataclass(frozen=True)
 class Cells:
     """What a model says of cells: the ``estimate`` of a count of them, the ``rows`` of each cell of a column, those of
-    the table, and the ``noise`` (sd, in rows) of how many rows of a bin of a column are in so many cells of others."""
+    the table, and the ``noise`` (sd, in rows) of how many rows of a bin of a column meet conditions on others."""
 
     estimate: _Estimate
     rows: Callable[[str], Estimates]
     row_count: float
-    noise: Callable[[str, dict[str, int]], float]
+    noise: Callable[[str, Sequence[Factor]], float]
 
 
 @dataclass(frozen=True)
@@ -132,19 +132,18 @@ class ByValue:
         cells = self.cells
         if cells is None or not self.rules.beside_neighbours:
             return {}
-        others = {column: self._cells_of_others(column) for column in self._alike}
+        others = {column: self._beside_it(column) for column in self._alike}
         return {
             column: beside_neighbours(inside, self.positions(column).cells, self._others(column, noise))
             for column, inside in self._alike.items()
             if (noise := cells.noise(column, others[column])) < inf
         }
 
-    def _cells_of_others(self, column: str) -> dict[str, int]:
-        """The columns of the question's other conditions, each with how many of its cells count; none where one ties
-        columns together."""
+    def _beside_it(self, column: str) -> list[Factor]:
+        """The question's other conditions; none where one ties columns together."""
         if any(len(f.columns) > 1 for f in self.query.factors):
-            return {}
-        return {f.columns[0]: len(f.support) for f in self.query.factors if f.columns != (column,)}
+            return []
+        return [f for f in self.query.factors if f.columns and f.columns != (column,)]
 
     def _others(self, column: str, noise: float) -> Met:
         kept = tuple(f for f in self.query.factors if f.columns != (column,))
