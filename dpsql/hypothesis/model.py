@@ -27,6 +27,9 @@ KEPT_ANSWERS = 1 << 15
 """Of one model: the groups of a statement are estimated for their bars, and once more to be answered."""
 KEPT_WEIGHTS = 1 << 20
 """Of questions about values as counts of cells: each is estimated, and its bar asked for, by the same one."""
+KEPT_BY_VALUE = 1 << 10
+"""Of questions about values what a model says of their other conditions: of the groups of a statement, until their bars
+are worked out, too."""
 
 
 class TableModel:
@@ -59,6 +62,7 @@ class TableModel:
         self._by_cells: Memo[LinearQuery] = Memo(KEPT_WEIGHTS)
         self._unrounded: Memo[list[tuple[float, LinearQuery]]] = Memo(KEPT_WEIGHTS)
         self._unknown_inside: Memo[tuple[float, float]] = Memo(KEPT_ANSWERS)
+        self._asked_by_value: Memo[ByValue] = Memo(KEPT_BY_VALUE)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
         self._counted_values: dict[str, Measurement] = {}
@@ -161,7 +165,12 @@ class TableModel:
         return asked.on_both_sides(), asked.unknown(self._cells)
 
     def _by_value(self, query: LinearQuery, origin: float = 0.0) -> ByValue:
-        return ByValue(self.table, query, self.positions, self.rules, origin, self._cells)
+        key = self.version, query.digest, origin
+        known = self._asked_by_value.get(key)
+        if known is None:
+            made = ByValue(self.table, query, self.positions, self.rules, origin, self._cells)
+            known = self._asked_by_value.put(key, made)
+        return known
 
     @property
     def _cells(self) -> Cells:
