@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError
-from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
@@ -62,6 +62,7 @@ class TableModel:
         self._by_cells: Memo[LinearQuery] = Memo(KEPT_WEIGHTS)
         self._unrounded: Memo[list[tuple[float, LinearQuery]]] = Memo(KEPT_WEIGHTS)
         self._unknown_inside: Memo[tuple[float, float]] = Memo(KEPT_ANSWERS)
+        self._pairs_beside: dict[tuple[str, str], tuple[int, list[tuple[float, Labels]]]] = {}
         self._asked_by_value: Memo[ByValue] = Memo(KEPT_BY_VALUE)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
@@ -181,12 +182,20 @@ class TableModel:
         measured: the largest, infinite where one was not. What says in and out of a condition is no pair."""
         out = [inf] if not others else []
         for f in others:
-            sides = {(column,), f.columns}
-            pairs = [m for _, m in self._of_finite if len(m.axes) == 2 and {a.columns for a in m.axes} == sides]
-            pairs = [m for m in pairs if m.query is None and all(a.is_cells or a.size > 2 for a in m.axes)]
-            parts = [(m.sigma, m.axes[m.axis_of(f.columns[0])].labels.reshape(-1)[f.support]) for m in pairs]
+            parts = [(sigma, labels[f.support]) for sigma, labels in self._measured_beside(column, f.columns[0])]
             out.append(min((sigma * sqrt(len(np.unique(inside))) for sigma, inside in parts), default=inf))
         return max(out)
+
+    def _measured_beside(self, column: str, other: str) -> list[tuple[float, Labels]]:
+        """The noise of each such pair, and the part of every cell of ``other``."""
+        version, found = self._pairs_beside.get((column, other), (-1, []))
+        if version != self.version:
+            sides = {(column,), (other,)}
+            pairs = [m for _, m in self._of_finite if len(m.axes) == 2 and {a.columns for a in m.axes} == sides]
+            pairs = [m for m in pairs if m.query is None and all(a.is_cells or a.size > 2 for a in m.axes)]
+            found = [(m.sigma, m.axes[m.axis_of(other)].labels.reshape(-1)) for m in pairs]
+            self._pairs_beside[column, other] = self.version, found
+        return found
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""

@@ -160,7 +160,9 @@ class CleanTables:
         if self._rules.inside_parts:
             for i, j in combinations(range(len(columns)), 2):
                 table = self.pair(columns[i], columns[j])
-                out[i], out[j] = refinement([out[i], table.left]), refinement([out[j], table.right])
+                for place, parts in ((i, table.left), (j, table.right)):
+                    if parts.max() > out[place].max():
+                        out[place] = refinement([out[place], parts])
         return out
 
     def _merged(self, column: str, base: Labels, masses: Estimates, size: int) -> Labels:

@@ -71,9 +71,17 @@ class _Turns:
         before, behind = np.maximum(places - 1, 0), np.minimum(places + 1, whole[-1])
         rows = np.maximum(counts.sum(axis=1), 1.0)
         share = counts / rows[:, None]
-        apart = np.sqrt(((share[behind] - share[before]) ** 2).sum(axis=1))
-        noise = sigma * np.sqrt(counts.shape[1] * (rows[before] ** -2.0 + rows[behind] ** -2.0))
-        clear = garrote(apart, noise, CLEAR)
+        variance = counts.shape[1] * sigma**2 * rows**-2.0
+
+        def apart(a: npt.NDArray[np.intp], b: npt.NDArray[np.intp]) -> Estimates:
+            return np.asarray(((share[a] - share[b]) ** 2).sum(axis=1))
+
+        squares, chance = apart(before, behind), variance[before] + variance[behind]
+        clear = garrote(np.sqrt(squares), np.sqrt(chance), CLEAR)
+        # where the parts beyond change as much there is no one place at which they do: codes whose order means nothing
+        ends = [(before, np.maximum(before - 1, 0)), (behind, np.minimum(behind + 1, whole[-1]))]
+        beyond = sum(np.maximum(0.0, apart(a, b) - variance[a] - variance[b]) for a, b in ends)
+        clear = clear * np.maximum(0.0, 1.0 - beyond / np.maximum(squares, _TINY))
         clear[(sizes < 2) | (held < sizes)] = 0.0
         return cls(before, behind, clear)
 

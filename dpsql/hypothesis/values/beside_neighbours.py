@@ -34,18 +34,16 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class Met:
-    """Of one column, what a model says of a question's other conditions: ``rows`` of each bin; ``met``: by the rows of
-    the bins that are 1, how many meet them; ``noise``: sd of such a number, in rows."""
+    """Of one column, what a model says of a question's other conditions: ``rows`` of each bin; ``met``: how many rows
+    of a bin meet them; ``noise``: sd of such a number, in rows."""
 
     rows: Estimates
-    met: Callable[[Estimates], float]
+    met: Callable[[int], float]
     noise: float
 
     def share(self, bins: list[int]) -> float:
         """Of the rows of some bins, which have some."""
-        one = np.zeros(len(self.rows))
-        one[bins] = 1.0
-        return min(1.0, max(0.0, self.met(one) / float(self.rows[bins].sum())))
+        return min(1.0, max(0.0, sum(self.met(i) for i in bins) / float(self.rows[bins].sum())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +60,11 @@ def beside_neighbours(inside: Inside, cells: MarkedCells, others: Met) -> Beside
     share, sd = inside.share.copy(), np.zeros(len(inside.share))
     for cut in inside.cut.tolist():
         near = [i for i in (cut - 1, cut + 1) if 0 <= i < len(share) and others.rows[i] >= 1.0]
-        if not near or others.rows[cut] < 1.0:
+        crowded = inside.crowd[cut] >= CROWD
+        if not crowded:  # of a crowded neighbour nothing says how its rest is
+            near = [i for i in near if inside.crowd[i] < CROWD]
+        if not near or others.rows[cut] < 1.0 or inside.crowd[cut] == 1.0:
             continue
-        crowded = CROWD <= inside.crowd[cut] < 1.0
         found = _of_crowd(inside, cut, near, others) if crowded else _of_slope(inside, cells, cut, near, others)
         if found is not None:
             share[cut], sd[cut] = found
@@ -94,6 +94,8 @@ def _of_slope(inside: Inside, cells: MarkedCells, cut: int, near: list[int], oth
     """Where shares change from one neighbour's to the other's, or from the bin's own at an end of the column."""
     before, behind = (near[0], near[1]) if len(near) == 2 else (min(near[0], cut), max(near[0], cut))
     low, rate, high = (others.share([i]) for i in (before, cut, behind))
+    if not min(low, high) <= rate <= max(low, high):  # it goes nowhere
+        return None
     here = rate * float(others.rows[cut])
     noise = others.noise * hypot(1.0 / float(others.rows[before]), 1.0 / float(others.rows[behind]))
     clear = _clear(high - low, noise)

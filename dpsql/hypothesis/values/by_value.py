@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf, prod, sqrt
 
 import numpy as np
@@ -146,14 +146,19 @@ class ByValue:
         return [f for f in self.query.factors if f.columns and f.columns != (column,)]
 
     def _others(self, column: str, noise: float) -> Met:
-        kept = tuple(f for f in self.query.factors if f.columns != (column,))
-        others = replace(self, query=replace(self.query, factors=kept, value=None, intervals=()))
+        kept = [f for f in self.query.factors if f.columns != (column,)]
+        others = replace(self, query=replace(self.query, factors=tuple(kept), value=None, intervals=()))
         shares = {c: inside.share for c, inside in self._alike.items() if c != column}
-        cells = self.cells
+        cells, order, size = self.cells, self.table.order, self.table.finite_domain(column).size
         rows = np.zeros(0) if cells is None else np.maximum(cells.rows(column), 0.0)
 
-        def met(of_bin: Estimates) -> float:
-            return 0.0 if cells is None else max(0.0, cells.estimate(others._weighted(shares | {column: of_bin})))
+        def met(cell: int) -> float:
+            if shares:
+                asked = others._weighted(shares | {column: np.arange(size) == cell})
+            else:
+                both = sorted((*kept, _point(column, size, cell)), key=lambda f: [order[c] for c in f.columns])
+                asked = LinearQuery(self.table.name, tuple(both))
+            return 0.0 if cells is None else max(0.0, cells.estimate(asked))
 
         return Met(rows[: len(self._alike[column].share)], met, noise)
 
@@ -239,6 +244,11 @@ class ByValue:
         """Of weight 0 everywhere: a model may know of no row in the bins that are asked about."""
         (first, *_) = self.table.finite
         return LinearQuery(self.table.name, (Factor((first.name,), np.zeros(first.size, dtype=np.int64)),))
+
+
+@lru_cache(maxsize=1 << 12)
+def _point(column: str, size: int, cell: int) -> Factor:
+    return Factor.points(column, size, [cell])[0]
 
 
 def _rounded_off(weights: Estimates, unit: int) -> list[tuple[float, Estimates]]:

@@ -31,13 +31,12 @@ def cells_of(x: Estimates) -> MarkedCells:
 
 def others(x: Estimates, meets: np.ndarray, noise: float = SIGMA) -> Met:
     rows, met = (np.bincount(bins(a), minlength=len(EDGES) - 1).astype(np.float64) for a in (x, x[meets]))
-    return Met(rows, lambda of_bin: float(of_bin @ met), noise)
+    return Met(rows, lambda cell: float(met[cell]), noise)
 
 
 def counted(inside: Inside, met: Met) -> float:
     """Rows that meet both, as the bins say."""
-    each = np.eye(len(met.rows))
-    return float(sum(share * met.met(one) for share, one in zip(inside.share, each, strict=True)))
+    return float(sum(share * met.met(cell) for cell, share in enumerate(inside.share)))
 
 
 def even(number: int = 40_000) -> Estimates:
@@ -126,3 +125,24 @@ def test_empty_neighbours_and_empty_bins_tell_nothing() -> None:
     found = beside_neighbours(alike, cells, others(x, x >= 75.0))
     assert found.inside.share.tolist() == alike.share.tolist()
     assert np.isfinite(found.sd).all()
+
+
+def test_a_crowded_neighbour_tells_nothing_of_its_rest() -> None:
+    """Most rows of the first bin are at 0 and are others than all that follow, which are alike."""
+    rng = np.random.default_rng(7)
+    x = np.concatenate([np.zeros(60_000), np.floor(1.0 + 199.0 * rng.random(40_000))])
+    meets = rng.random(len(x)) < np.where(x == 0.0, 0.02, 0.5)
+    cells, interval = cells_of(x), Interval("x", 30.0, 200.0)
+    alike, met = cells.inside(interval), others(x, meets)
+    truth = float((meets & (x >= 30.0)).sum())
+    found = counted(beside_neighbours(alike, cells, met).inside, met)
+    assert abs(found - truth) < abs(counted(alike, met) - truth) + 20.0
+
+
+def test_shares_that_go_nowhere_are_not_followed() -> None:
+    """A bin in which more rows meet a condition than on both sides of it is of other rows, and has no slope."""
+    x = even()
+    meets = np.random.default_rng(8).random(len(x)) < np.select([x < 140, x < 160], [0.2, 0.9], 0.6)
+    cells, interval = cells_of(x), Interval("x", 0.0, 145.0)
+    alike = cells.inside(interval)
+    assert beside_neighbours(alike, cells, others(x, meets)).inside.share.tolist() == alike.share.tolist()
