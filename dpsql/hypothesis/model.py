@@ -4,7 +4,7 @@ It is the one place that both share, and where a question learns whether a measu
 """
 
 from collections.abc import Callable, Sequence
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 
 import numpy as np
 
@@ -27,7 +27,7 @@ KEPT_ANSWERS = 1 << 15
 """Of one model: the groups of a statement are estimated for their bars, and once more to be answered."""
 KEPT_WEIGHTS = 1 << 20
 """Of questions about values as counts of cells: each is estimated, and its bar asked for, by the same one."""
-KEPT_BY_VALUE = 1 << 10
+KEPT_BY_VALUE = 1 << 12
 """Of questions about values what a model says of their other conditions: of the groups of a statement, until their bars
 are worked out, too."""
 
@@ -175,23 +175,26 @@ class TableModel:
 
     @property
     def _cells(self) -> Cells:
-        return Cells(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count, self._noise_beside)
+        count = self.hypothesis.answer if self.construction is None else self.construction.answer
+        rows = self.hypothesis.contingency
+        return Cells(self.estimate, count, lambda c: rows((c,)), self.row_count, self._noise_beside)
 
     def _noise_beside(self, column: str, others: Sequence[Factor]) -> float:
-        """Sd of how many rows of a cell of ``column`` meet each of ``others``, by the pairs of both columns that were
-        measured: the largest, infinite where one was not. What says in and out of a condition is no pair."""
+        """Sd of how many rows of a cell of ``column`` meet ``others``, at most, by the measured pairs of it and each of
+        theirs; infinite where one was not. What says in and out of a condition is no pair."""
         out = [inf] if not others else []
         for f in others:
             parts = [(sigma, labels[f.support]) for sigma, labels in self._measured_beside(column, f.columns[0])]
             out.append(min((sigma * sqrt(len(np.unique(inside))) for sigma, inside in parts), default=inf))
-        return max(out)
+        return hypot(*out)
 
     def _measured_beside(self, column: str, other: str) -> list[tuple[float, Labels]]:
         """The noise of each such pair, and the part of every cell of ``other``."""
         version, found = self._pairs_beside.get((column, other), (-1, []))
         if version != self.version:
             sides = {(column,), (other,)}
-            pairs = [m for _, m in self._of_finite if len(m.axes) == 2 and {a.columns for a in m.axes} == sides]
+            fitted = self.hypothesis.measurements
+            pairs = [m for m in fitted if len(m.axes) == 2 and {a.columns for a in m.axes} == sides]
             pairs = [m for m in pairs if m.query is None and all(a.is_cells or a.size > 2 for a in m.axes)]
             found = [(m.sigma, m.axes[m.axis_of(other)].labels.reshape(-1)) for m in pairs]
             self._pairs_beside[column, other] = self.version, found

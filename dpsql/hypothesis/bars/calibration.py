@@ -78,7 +78,7 @@ class Calibration:
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._compared = Compared(coverage, contingency)
-        self._excluded = Excluded(coverage, contingency)
+        self._excluded = Excluded(coverage, answers, contingency)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None

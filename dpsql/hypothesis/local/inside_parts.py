@@ -17,13 +17,15 @@ from dpsql.hypothesis.shrinkage import CLEAR, garrote
 from dpsql.query import Estimates
 
 STEEP = 4.0
-"""Shares change inside a part so many times as fast as from the middle of one neighbour to the other's: what is as
-clear is more often a rule than a slope."""
+"""Where shares change in one part alone they do so many times as fast as from the middle of one neighbour to the
+other's: that is a rule and no slope."""
 TRACE = 0.002
 """Of the shares of all rows in what a neighbour has: none of its own is 0."""
-MOST_CELLS = 1 << 18
+MOST_CELLS = 1 << 15
 """A table that would have more cells keeps its parts."""
-ROUNDS, NEAR = 30, 1e-6
+STEEPEST = 12.0
+"""How far logarithms of shares go apart in a part at most: steeper starts are hardly brought to the rows of both."""
+ROUNDS, NEAR = 100, 1e-6
 """Sweeps at most that bring cells to the rows of both sides, and how near is near, in shares of these."""
 _TINY = 1e-9
 
@@ -53,12 +55,12 @@ def inside_parts(
 
 @dataclass(frozen=True, eq=False)
 class _Turns:
-    """Of each part of a column in order the part ``before`` and the one ``behind``, itself at an end, and how much of
-    what these differ by is ``clear``, from 0 to 1; 0 where there is nothing to part."""
+    """Of each part of a column in order the part ``before`` and the one ``behind``, itself at an end, and how ``steep``
+    shares go from the one to the other, in slopes from middle to middle; 0 where there is nothing to part."""
 
     before: npt.NDArray[np.intp]
     behind: npt.NDArray[np.intp]
-    clear: Estimates
+    steep: Estimates
 
     @classmethod
     def of(cls, counts: Estimates, labels: Labels, values: int, sigma: float) -> "_Turns | None":
@@ -78,17 +80,18 @@ class _Turns:
 
         squares, chance = apart(before, behind), variance[before] + variance[behind]
         clear = garrote(np.sqrt(squares), np.sqrt(chance), CLEAR)
-        # where the parts beyond change as much there is no one place at which they do: codes whose order means nothing
         ends = [(before, np.maximum(before - 1, 0)), (behind, np.minimum(behind + 1, whole[-1]))]
         beyond = sum(np.maximum(0.0, apart(a, b) - variance[a] - variance[b]) for a, b in ends)
-        clear = clear * np.maximum(0.0, 1.0 - beyond / np.maximum(squares, _TINY))
+        # no change beyond is a rule, half as much a slope, and more no order: codes that mean nothing
+        alone = 2.0 * np.maximum(0.0, 1.0 - beyond / np.maximum(squares, _TINY))
+        clear = clear * np.where(alone <= 1.0, alone, 1.0 + (STEEP - 1.0) * (alone - 1.0))
         clear[(sizes < 2) | (held < sizes)] = 0.0
         return cls(before, behind, clear)
 
     def parted(self, counts: Estimates, labels: Labels, one: Estimates) -> tuple[Labels, Estimates]:
-        """Labels and counts (parts, others) with the cells of the clear parts in place of these."""
-        sizes, clear = np.bincount(labels), self.clear
-        cells = len(sizes) + int((sizes - 1)[clear > 0.0].sum())
+        """Labels and counts (parts, others) with the cells of the steep parts in place of these."""
+        sizes, steep = np.bincount(labels), self.steep
+        cells = len(sizes) + int((sizes - 1)[steep > 0.0].sum())
         if cells == len(sizes) or cells * counts.shape[1] > MOST_CELLS:
             return labels, counts
         middle = part_sums(labels, np.arange(len(labels), dtype=np.float64)) / sizes
@@ -98,9 +101,10 @@ class _Turns:
         out, found, number = np.empty_like(labels), [], 0
         for part, (before, behind) in enumerate(zip(self.before, self.behind, strict=True)):
             here = np.flatnonzero(labels == part)
-            if clear[part] > 0.0:
-                slope = STEEP * clear[part] * (logs[behind] - logs[before]) / (middle[behind] - middle[before])
-                start = np.exp(logs[part] + (here - middle[part])[:, None] * slope)
+            if steep[part] > 0.0:
+                slope = steep[part] * (logs[behind] - logs[before]) / (middle[behind] - middle[before])
+                apart = np.clip((here - middle[part])[:, None] * slope, -STEEPEST / 2.0, STEEPEST / 2.0)
+                start = np.exp(logs[part] + apart)
                 rows = np.maximum(one[here], _TINY)
                 found.append(_raked(start, rows * (float(counts[part].sum()) / float(rows.sum())), counts[part]))
                 out[here] = number + np.arange(len(here))
@@ -112,12 +116,15 @@ class _Turns:
 
 
 def _raked(start: Estimates, rows: Estimates, others: Estimates) -> Estimates:
-    """``start`` (cells, others) brought to the rows of both: nearest in relative entropy (Csiszar 1975)."""
+    """``start`` (cells, others) brought to the rows of both: nearest in relative entropy (Csiszar 1975). No cell is
+    below a trace of independence."""
+    total = max(float(rows.sum()), _TINY)
+    least = NEAR * np.outer(rows, np.maximum(others, _TINY)) / total
     out = np.maximum(start, _TINY)
     for _ in range(ROUNDS):
-        out = out * (rows / out.sum(axis=1))[:, None]
-        sums = out.sum(axis=0)
-        out = out * (others / np.maximum(sums, _TINY))[None, :]
-        if float(np.abs(sums - others).max()) <= NEAR * float(others.sum()):
+        out = np.maximum(out * (others / np.maximum(out.sum(axis=0), _TINY))[None, :], least)
+        sums = out.sum(axis=1)
+        out = out * (rows / np.maximum(sums, _TINY))[:, None]
+        if float(np.abs(sums - rows).sum()) <= NEAR * total:
             break
     return np.asarray(out)

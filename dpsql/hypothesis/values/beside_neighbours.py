@@ -9,7 +9,7 @@ bins beside it are, and the crowd what that leaves.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import hypot, log
+from math import hypot, log, sqrt
 
 import numpy as np
 
@@ -30,6 +30,7 @@ OPEN = 0.5
 """Of how far the answer moves for it, and would where a rule begins, as a sd: neighbours are not the bin."""
 _HALVINGS = 50
 _TINY = 1e-9
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class Met:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """What an interval takes of the rows of each bin that meet the other conditions, and the ``sd`` of that in rows;
-    float64, (bins,)."""
+    """What an interval takes of the rows of each bin that meet the other conditions, and the ``sd`` of that, both in
+    shares of these; float64, (bins,)."""
 
     inside: Inside
     sd: Estimates
@@ -80,14 +81,14 @@ def _of_crowd(inside: Inside, cut: int, near: list[int], others: Met) -> tuple[f
     crowd, of_crowd, whole = float(inside.crowd[cut]), float(inside.of_crowd[cut]), float(others.rows[cut])
     taken = min(1.0, max(0.0, (float(inside.share[cut]) - crowd * of_crowd) / (1.0 - crowd)))
     rate, like, beside = others.share([cut]), others.share(near), float(others.rows[near].sum())
-    noise = others.noise * hypot(1.0 / beside, 1.0 / whole)
+    noise = others.noise * hypot(sqrt(len(near)) / beside, 1.0 / whole)
     clear, rest, here = _clear(like - rate, noise), (1.0 - crowd) * whole, rate * whole
     if clear == 0.0 or here < _TINY or taken == of_crowd:
         return None
     of_rest = min(max(rest * (rate + clear * (like - rate)), here - crowd * whole, 0.0), rest, here)
     moved = (of_rest - (1.0 - crowd) * here) * (taken - of_crowd)
     unsure = hypot(rest * noise, like * float(inside.crowd_sd[cut])) * abs(taken - of_crowd)
-    return _moved(inside, cut, moved, here), hypot(unsure, OPEN * moved)
+    return _moved(inside, cut, moved / here), hypot(unsure, OPEN * moved) / here
 
 
 def _of_slope(inside: Inside, cells: MarkedCells, cut: int, near: list[int], others: Met) -> tuple[float, float] | None:
@@ -96,27 +97,27 @@ def _of_slope(inside: Inside, cells: MarkedCells, cut: int, near: list[int], oth
     low, rate, high = (others.share([i]) for i in (before, cut, behind))
     if not min(low, high) <= rate <= max(low, high):  # it goes nowhere
         return None
-    here = rate * float(others.rows[cut])
     noise = others.noise * hypot(1.0 / float(others.rows[before]), 1.0 / float(others.rows[behind]))
     clear = _clear(high - low, noise)
-    if clear == 0.0 or here < _TINY or rate >= 1.0:
+    if clear == 0.0 or not _TINY < rate < 1.0:
         return None
     mine = bins_in(cells.domain) == cut
     rows, taken, even = cells.share[mine], inside.taken[mine], float(inside.share[cut])
-    slope = clear * (_logit(high) - _logit(low)) / (behind - before)
+    edges = np.array(cells.domain.edges) * 0.5
+    middle, width = (edges[:-1] + edges[1:]) / 2.0, max(float(edges[cut + 1] - edges[cut]), _LEAST)
+    slope = clear * (_logit(high) - _logit(low)) * (width / max(float(middle[behind] - middle[before]), _LEAST))
     moved, if_a_rule = (
-        (float((rows * _raked(times * slope * (cells.positions[mine] - 0.5), rows, rate) * taken).sum()) / rate - even)
-        * here
+        float((rows * _shares(times * slope * (cells.positions[mine] - 0.5), rows, rate) * taken).sum()) / rate - even
         for times in (1.0, RULE)
     )
-    return _moved(inside, cut, moved, here), OPEN * max(abs(moved), abs(if_a_rule - moved))
+    return _moved(inside, cut, moved), OPEN * max(abs(moved), abs(if_a_rule - moved))
 
 
-def _moved(inside: Inside, cut: int, moved: float, here: float) -> float:
-    return min(1.0, max(0.0, float(inside.share[cut]) + moved / here))
+def _moved(inside: Inside, cut: int, moved: float) -> float:
+    return min(1.0, max(0.0, float(inside.share[cut]) + moved))
 
 
-def _raked(logits: Estimates, rows: Estimates, rate: float) -> Estimates:
+def _shares(logits: Estimates, rows: Estimates, rate: float) -> Estimates:
     """Shares of cells with so many of a bin's rows, whose mean is ``rate``: the nearest in relative entropy to those of
     these logits have them moved alike (Csiszar 1975)."""
     low, high = -60.0 - float(np.abs(logits).max()), 60.0 + float(np.abs(logits).max())

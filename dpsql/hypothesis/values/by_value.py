@@ -26,10 +26,12 @@ _Estimate = Callable[[LinearQuery], float]
 
 @dataclass(frozen=True)
 class Cells:
-    """What a model says of cells: the ``estimate`` of a count of them, the ``rows`` of each cell of a column, those of
-    the table, and the ``noise`` (sd, in rows) of how many rows of a bin of a column meet conditions on others."""
+    """What a model says of cells: the ``estimate`` of a count of them, and ``count`` as what is not asked for again is,
+    the ``rows`` of each cell of a column, those of the table, and the ``noise`` (sd, in rows) of how many rows of a bin
+    of a column meet conditions on others."""
 
     estimate: _Estimate
+    count: _Estimate
     rows: Callable[[str], Estimates]
     row_count: float
     noise: Callable[[str, Sequence[Factor]], float]
@@ -46,7 +48,7 @@ class ByValue:
     positions: Callable[[str], Positions]
     rules: ModelRules = NEWEST
     origin: float = 0.0
-    cells: "Cells | None" = None
+    cells: Cells | None = None
 
     def by_cells(self) -> LinearQuery:
         """As a count of cells: each row counts as its bin's rows do on average."""
@@ -64,7 +66,7 @@ class ByValue:
                 out.append((sign * most, self._weighted(self._weights | {value: far / most})))
         return out
 
-    def unknown(self, cells: "Cells") -> tuple[float, float]:
+    def unknown(self, cells: Cells) -> tuple[float, float]:
         """What is unknown of the answer beside the counts of cells, in rows: (sd, what is added to any bar)."""
         estimate, rows = cells.estimate, cells.rows
         sd, added = self._of_sum(estimate, rows, cells.row_count) if self.query.value is not None else (0.0, 0.0)
@@ -83,7 +85,7 @@ class ByValue:
                 off, doubt = (inside.sd, inside.doubt) if self.rules.crowded else inside.before
                 of_share = float(off[cell])
                 beside = float(self._beside[column].sd[cell]) if column in self._beside else 0.0
-                sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2) + beside**2))
+                sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2 + beside**2)))
                 added += counts * here * float(doubt[cell])
         return sd, added
 
@@ -132,12 +134,15 @@ class ByValue:
         cells = self.cells
         if cells is None or not self.rules.beside_neighbours:
             return {}
-        others = {column: self._beside_it(column) for column in self._alike}
-        return {
-            column: beside_neighbours(inside, self.positions(column).cells, self._others(column, noise))
-            for column, inside in self._alike.items()
-            if (noise := cells.noise(column, others[column])) < inf
-        }
+        out: dict[str, Beside] = {}
+        followed: dict[str, Estimates] = {}
+        for column, inside in self._alike.items():  # each beside those before it: no two of them are followed twice
+            noise = cells.noise(column, self._beside_it(column))
+            if len(inside.cut) and noise < inf:
+                met = self._others(column, noise, followed)
+                out[column] = beside_neighbours(inside, self.positions(column).cells, met)
+            followed[column] = out[column].inside.share if column in out else inside.share
+        return out
 
     def _beside_it(self, column: str) -> list[Factor]:
         """The question's other conditions; none where one ties columns together."""
@@ -145,10 +150,10 @@ class ByValue:
             return []
         return [f for f in self.query.factors if f.columns and f.columns != (column,)]
 
-    def _others(self, column: str, noise: float) -> Met:
+    def _others(self, column: str, noise: float, followed: dict[str, Estimates]) -> Met:
         kept = [f for f in self.query.factors if f.columns != (column,)]
         others = replace(self, query=replace(self.query, factors=tuple(kept), value=None, intervals=()))
-        shares = {c: inside.share for c, inside in self._alike.items() if c != column}
+        shares = dict(followed)
         cells, order, size = self.cells, self.table.order, self.table.finite_domain(column).size
         rows = np.zeros(0) if cells is None else np.maximum(cells.rows(column), 0.0)
 
@@ -158,7 +163,7 @@ class ByValue:
             else:
                 both = sorted((*kept, _point(column, size, cell)), key=lambda f: [order[c] for c in f.columns])
                 asked = LinearQuery(self.table.name, tuple(both))
-            return 0.0 if cells is None else max(0.0, cells.estimate(asked))
+            return 0.0 if cells is None else max(0.0, cells.count(asked))
 
         return Met(rows[: len(self._alike[column].share)], met, noise)
 

@@ -43,7 +43,7 @@ AMONG = 3.0
 SMOOTH = 0.04
 """Sd of the share of a bin's two halves, beside what its neighbours tell, for rows in cells that are as others are."""
 _ROUNDS = 4
-_KEPT_SHARES = 1 << 16
+_KEPT_SHARES = 1 << 20
 _TINY = 1e-300
 
 
@@ -140,7 +140,7 @@ class MarkedCells:
     def inside(self, interval: Interval) -> Inside:
         """What the interval takes of each bin."""
         known = self._insides.get(interval)
-        return self._insides.put(interval, self._inside(interval), len(self.rows)) if known is None else known
+        return self._insides.put(interval, self._inside(interval), len(self.share)) if known is None else known
 
     def _inside(self, interval: Interval) -> Inside:
         taken, touched = self._taken(interval), self._touched(interval)
@@ -174,10 +174,21 @@ class MarkedCells:
         length = np.maximum(last - first, 0.0) / (edges[-1] - edges[0])
         middle = (first / 2.0 + last / 2.0 - edges[0]) / (edges[-1] - edges[0])
         center = center / np.maximum(share, _TINY)
-        share, (full, times) = np.clip(share, 0.0, 1.0), fullest(self.share, bins, number)
-        middle, crowds = np.clip(middle, 0.0, 1.0), np.where(times >= AMONG, self.share[full], 0.0)
-        crowd = crowds, taken[full], np.sqrt(self.variance[full])
+        share, middle, (full, crowds, crowd_sd) = np.clip(share, 0.0, 1.0), np.clip(middle, 0.0, 1.0), self._crowds
+        crowd = crowds, taken[full], crowd_sd
         return Inside(share, sd, doubt, (apart, doubt_before), center, length, middle, cut, *crowd, taken)
+
+    @cached_property
+    def _crowds(self) -> tuple[npt.NDArray[np.intp], Estimates, Estimates]:
+        """Of each bin the fullest cell, its share of the rows where it is a crowd, and the sd of its rows."""
+        bins, number = bins_in(self.domain), len(self.domain.edges) - 1
+        full, times = fullest(self.share, bins, number)
+        variance = self.variance[full]
+        if self.stretches is not None and self.unsettled is not None:
+            alone = np.zeros(len(bins))
+            alone[full] = 1.0
+            variance = variance + np.where(self.unsettled, self.stretches.variance(alone), 0.0)
+        return full, np.where(times >= AMONG, self.share[full], 0.0), np.sqrt(variance)
 
     def _touched(self, interval: Interval) -> npt.NDArray[np.bool_]:
         """The cells of which the interval has a value, be it one."""

@@ -54,8 +54,9 @@ def test_a_rule_that_begins_inside_a_bin() -> None:
     assert before > 900.0
     assert after < 0.5 * before
     assert DOMAIN.edges[7] == 140.0
-    assert found.sd[7] >= OPEN * (before - after) - 1e-6
-    assert after <= 1.96 * found.sd[7]
+    sd = found.sd[7] * met.met(7)
+    assert sd >= OPEN * (before - after) - 1e-6
+    assert after <= 1.96 * sd
 
 
 def test_who_does_not_meet_it_are_the_others() -> None:
@@ -90,7 +91,7 @@ def test_a_crowd_is_not_as_the_rest_of_its_bin() -> None:
         before, after = (abs(counted(i, met) - truth) for i in (alike, found.inside))
         assert before > 800.0
         assert after < 0.1 * before + 60.0
-        assert after <= 1.96 * found.sd[0]
+        assert after <= 1.96 * found.sd[0] * met.met(0)
 
 
 @pytest.mark.parametrize("kind", ["all alike", "noise is more", "nobody", "everybody"])

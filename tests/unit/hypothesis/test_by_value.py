@@ -45,7 +45,7 @@ def rows(column: str) -> np.ndarray:
 
 
 def unknown(query: LinearQuery, rules: ModelRules = NEWEST) -> tuple[float, float]:
-    return ByValue(TABLE, query, positions, rules).unknown(Cells(estimate, rows, float(ROWS), lambda *_: inf))
+    return ByValue(TABLE, query, positions, rules).unknown(Cells(estimate, estimate, rows, float(ROWS), lambda *_: inf))
 
 
 @pytest.mark.parametrize("threshold", [5.0, 12.0, 25.0, 60.0, 150.0])

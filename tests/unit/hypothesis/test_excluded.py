@@ -31,9 +31,13 @@ def excluded(
     pair = Measurement("t", axes, np.zeros([a.size for a in axes], dtype=np.int64), sigma)
 
     def contingency(columns: tuple[str, ...]) -> Estimates:
-        return cells if columns == ("days", "late") else cells.T
+        return cells.sum(axis=1 if columns == ("days",) else 0)
 
-    return Excluded(Coverage(TABLE, float(cells.sum()), [pair], rules), contingency)
+    def answers(asked: Choices) -> Estimates:
+        left, right = (np.stack([f.weights for f in here]) for here in asked.factors)
+        return np.asarray((left @ cells @ right.T)[asked.numbers[0], asked.numbers[1]])
+
+    return Excluded(Coverage(TABLE, float(cells.sum()), [pair], rules), answers, contingency)
 
 
 def asked(*factors: Factor) -> Choices:

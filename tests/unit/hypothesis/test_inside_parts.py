@@ -112,7 +112,7 @@ def test_both_columns_go_inside() -> None:
 
 
 def test_a_table_of_too_many_cells_keeps_its_parts() -> None:
-    others = 1 << 10
+    others = 1 << 7
     labels = np.arange(MOST_CELLS // others + 100) // 100
     share = np.zeros((int(labels.max()) + 1, others))
     share[:2, 0], share[2:, 1] = 1e6, 1e6
