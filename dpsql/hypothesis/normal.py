@@ -1,10 +1,15 @@
-"""The standard normal law on arrays: shares below a number, and numbers below which a share is. Public."""
+"""The standard normal law on arrays: shares below a number, numbers below which a share is, and what is kept of numbers
+with such noise. Public."""
 
 from math import sqrt
 
 import numpy as np
 
 from dpsql.query import Estimates
+
+CLEAR = 4.0
+"""Times the variance of noise that the square of a difference of neighbours has to be, to say how rows are between."""
+_TINY = 1e-9
 
 
 def normal_cdf(z: Estimates) -> Estimates:
@@ -30,3 +35,13 @@ def normal_quantile(p: Estimates) -> Estimates:
     above = 2.515517 + t * (0.802853 + t * 0.010328)
     z = t - above / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
     return np.asarray(np.where(p < 0.5, -z, z))
+
+
+def garrote(difference: Estimates, sigma: Estimates, times: float = 1.0) -> Estimates:
+    """What share of each difference, with noise of sd ``sigma``, is kept: none below ``times ** .5`` sds, nearly all of
+    a large one (the non-negative garrote; Breiman 1995, Better subset regression using the nonnegative garrote).
+
+    >>> garrote(np.array([0.5, -2.0, 10.0]), np.ones(3)).tolist()
+    [0.0, 0.75, 0.99]
+    """
+    return np.maximum(0.0, 1.0 - times * (sigma / np.maximum(np.abs(difference), _TINY)) ** 2)

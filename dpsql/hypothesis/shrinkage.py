@@ -21,8 +21,6 @@ SCATTER_POWER = 1.7
 LIGHT = 2.0
 """Cells of fewer rows than so many sds of their noise are moved once by what is random in them, and later by what they
 show beyond noise: step by step those without rows would have what noise adds, and none what it takes away."""
-CLEAR = 4.0
-"""Times the variance of noise that the square of a difference of neighbours has to be, to say how rows are between."""
 RAKE_ROUNDS = 1
 _TINY = 1e-9
 
@@ -64,16 +62,6 @@ def scatter_beyond_chance(gap: Estimates, chance: Estimates, power: Estimates, s
     """
     excess = float((gap * gap - chance)[some].sum()) - sqrt(2.0 * float((chance * chance)[some].sum()))
     return max(0.0, excess) / max(float(power[some].sum()), _TINY)
-
-
-def garrote(difference: Estimates, sigma: Estimates, times: float = 1.0) -> Estimates:
-    """What share of each difference, with noise of sd ``sigma``, is kept: none below ``times ** .5`` sds, nearly all of
-    a large one (the non-negative garrote; Breiman 1995, Better subset regression using the nonnegative garrote).
-
-    >>> garrote(np.array([0.5, -2.0, 10.0]), np.ones(3)).tolist()
-    [0.0, 0.75, 0.99]
-    """
-    return np.maximum(0.0, 1.0 - times * (sigma / np.maximum(np.abs(difference), _TINY)) ** 2)
 
 
 def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estimates:

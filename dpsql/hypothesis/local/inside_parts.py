@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dpsql.hypothesis.local.pair_table import PairTable
 from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.normal import CLEAR, garrote
 from dpsql.hypothesis.partition import part_sums
-from dpsql.hypothesis.shrinkage import CLEAR, garrote
 from dpsql.query import Estimates
 
 STEEP = 4.0

@@ -14,9 +14,10 @@ from dpsql.hypothesis.components import pure
 from dpsql.hypothesis.local.copula import copula_of, copula_table
 from dpsql.hypothesis.local.nearest_counts import nearest_counts
 from dpsql.hypothesis.measurement import Labels, Measurement
+from dpsql.hypothesis.normal import garrote
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.shrinkage import garrote, shrunken
+from dpsql.hypothesis.shrinkage import shrunken
 from dpsql.query import Estimates
 
 ROUNDS = 4

@@ -13,7 +13,7 @@ from math import hypot, log, sqrt
 
 import numpy as np
 
-from dpsql.hypothesis.shrinkage import CLEAR, garrote
+from dpsql.hypothesis.normal import CLEAR, garrote
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.hypothesis.values.places import bins_in
