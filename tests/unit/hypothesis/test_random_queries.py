@@ -108,7 +108,7 @@ def test_bars_hold_of_a_carrier_and_where_it_flies_to() -> None:
         found = noisy(seed)
         answer = wide(found).answer
         for rows_met, inside in covered.items():
-            rules = replace(NEWEST, rows_met=rows_met, coarsely=False)  # what noise hides is another matter
+            rules = replace(NEWEST, rows_met=rows_met, coarsely=False, excluded=False)  # what noise hides is another
             bars = learn_calibration(TABLE, float(CELLS.sum()), found, wide, simulations=4, rules=rules)
             for i, j in there:
                 factors = [
