@@ -295,15 +295,19 @@ class WideHypothesis:
         return columns
 
     def _working_parts(self, columns: Columns, extras: Sequence[Measurement]) -> list[Labels]:
-        """Parts of each column: as fine as its measured pairs while the model stays below LOCAL_CELLS."""
+        """Parts of each column: as fine as its clean pairs while the model stays below LOCAL_CELLS, else as those on
+        which these were measured, or unions of them."""
         fixed = [partitions(extras, c) for c in columns]
         size = max(self._clean.size(c) for c in columns)
-        while True:
+        levels = self._clean.finest(columns)
+        if prod(int(a.max()) + 1 for a in levels) > LOCAL_CELLS:
             levels = [self._clean.level(c, size) for c in columns]
+        while True:
             labels = [refinement([a, *f]) if f else a for a, f in zip(levels, fixed, strict=True)]
             if size <= _LEAST_PARTS or prod(int(a.max()) + 1 for a in labels) <= LOCAL_CELLS:
                 return labels
             size = max(_LEAST_PARTS, size * 7 // 8)
+            levels = [self._clean.level(c, size) for c in columns]
 
 
 def _extra(m: Measurement, columns: Columns, labels: Sequence[Labels]) -> Extra:

@@ -1,6 +1,5 @@
 """Wide hypotheses: exact inputs are reproduced, consistency, replay, and what they cost."""
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +10,6 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis.local.maximum_entropy import binary_model, maximum_entropy
 from dpsql.hypothesis.local.wide import LOCAL_CELLS, WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
 
@@ -20,10 +18,8 @@ NAMES = ("a", "b", "c", "d")
 TABLE = table_of(SHAPE, (True,))
 
 
-def wide(
-    table: TableDomain, total: float, measurements: list[Measurement], rules: ModelRules = NEWEST
-) -> WideHypothesis:
-    out = WideHypothesis(table, total, rules)
+def wide(table: TableDomain, total: float, measurements: list[Measurement]) -> WideHypothesis:
+    out = WideHypothesis(table, total)
     for m in measurements:
         out.absorb(m)
     return out
@@ -66,9 +62,7 @@ def test_answers_equal_contingencies() -> None:
     cells = np.rint(pairwise_table(SHAPE, 9000, rng))
     labels = {"a": np.array([0, 0, 1, 1, 2, 2]), "d": np.array([0, 1, 0, 1, 2])}
     pairs = [measured(cells, p, 25.0, rng, labels) for p in combinations(NAMES, 2)]
-    # inside of parts a condition on more columns is brought to what pairs say of it, and a contingency is not
-    rules = replace(NEWEST, inside_parts=False)
-    model = wide(TABLE, float(cells.sum()), [*all_of(cells, 1, 25.0, rng), *pairs], rules)
+    model = wide(TABLE, float(cells.sum()), [*all_of(cells, 1, 25.0, rng), *pairs])
     joint = Factor(("a", "c"), rng.integers(0, 2, (6, 3)))
     between = linear_query(TABLE, [joint, Factor(("d",), np.array([0, 3, 1, 0, 2]), 3)])
     assert between is not None
