@@ -126,8 +126,7 @@ class MemoryEngine:
         summed, _ = number_of(domain, number), inside_of(domain, intervals)
 
         def share(numbers: Mapping[str, float | None]) -> tuple[int, ...]:
-            x = numbers[summed.name]
-            return 1, min(max(0 if x is None else summed.share(x), low), high) - low
+            return 1, min(max(_share(summed, numbers), low), high) - low
 
         return self._in_parts(domain, partitions, intervals, share)
 
@@ -140,8 +139,7 @@ class MemoryEngine:
         summed, _ = number_of(domain, number), inside_of(domain, intervals)
 
         def share(numbers: Mapping[str, float | None]) -> int:
-            x = numbers[summed.name] if all(i.holds(numbers[i.column]) for i in intervals) else None
-            return 0 if x is None else summed.share(x)
+            return _share(summed, numbers) if all(i.holds(numbers[i.column]) for i in intervals) else 0
 
         return Private(self._summed(domain, columns, share))
 
@@ -178,16 +176,25 @@ class MemoryEngine:
         return out
 
     def keyed_counts(
-        self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
+        self,
+        table: str,
+        text_columns: tuple[str, ...],
+        keys: tuple[Key, ...],
+        columns: tuple[str, ...],
+        intervals: Inside = (),
+        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell, int64; see the protocol."""
         domain = self._table(table)
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
-        counted = Counter(
-            (tuple(_text(domain, texts, c) for c in text_columns), tuple(codes[c] for c in columns))
-            for codes, texts, _ in self._kept[domain.name]
-        )
+        inside_of(domain, intervals)
+        summed = None if number is None else number_of(domain, number)
+        counted = Counter[tuple[Key, tuple[int, ...]]]()
+        for codes, texts, numbers in self._kept[domain.name]:
+            if all(i.holds(numbers[i.column]) for i in intervals):
+                key, cell = tuple(_text(domain, texts, c) for c in text_columns), tuple(codes[c] for c in columns)
+                counted[key, cell] += 1 if summed is None else _share(summed, numbers)
         out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
         for (key, cell), n in counted.items():
             for i, wanted in enumerate(keys):
@@ -310,6 +317,11 @@ class MemoryEngine:
         if self._closed:
             raise EngineError("the connection to the private database is closed", hint="open a new one")
         return private_table(self._policy, name)
+
+
+def _share(summed: NumberDomain, numbers: Mapping[str, float | None]) -> int:
+    x = numbers[summed.name]
+    return 0 if x is None else summed.share(x)
 
 
 def _is_outside(column: FiniteDomain, value: Any) -> bool:

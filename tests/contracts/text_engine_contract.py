@@ -2,15 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from math import inf, nan, nextafter
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpsql.domain import BooleanDomain, TableDomain, TextDomain
+from dpsql.domain import BooleanDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.engine.memory import MemoryEngine
+from dpsql.engine.partition import Partition
 from dpsql.engine.protocol import Engine, OwnersEngine
 from dpsql.errors import UnknownName
 from dpsql.policy import Policy
+from dpsql.query import Interval
 from tests.contracts.engine_contract import policy_of
 
 FILES = TableDomain("files", (BooleanDomain("old"), TextDomain("ext", (1, 2, 4)), TextDomain("owner")))
@@ -93,3 +99,39 @@ class TextEngineContract(ABC):
                 files.key_counts("files", column)
             with pytest.raises(UnknownName):
                 files.keyed_counts("files", (column,), (), ())
+
+    def test_keys_in_intervals_agree_with_the_twin(self) -> None:
+        """At and beside edges; of a unit the kept rows alone; counted and summed, before and after whole strings."""
+        edges = (-3.0, 0.0, 0.5, 7.0)
+        columns = (NumberDomain("x", edges), NumberDomain("y", (0.0, 1.0, 50.0)), BooleanDomain("b"), TextDomain("s"))
+        table = TableDomain("t", columns, unit="owner", max_rows_per_unit=2)
+        at = (-3.5, -3.0, -0.0, 0.0, nextafter(0.0, 1.0), 0.25, 0.5, nextafter(0.5, 1.0), 7.0, 8.0)
+        x = [*at, None, nan, inf, -inf]
+        rows = {
+            "owner": [i % 40 for i in range(6 * len(x))],
+            "x": x * 6,
+            "y": [(i * 7) % 13 / 3 for i in range(6 * len(x))],
+            "b": [None if i % 5 == 0 else i % 2 == 0 for i in range(6 * len(x))],
+            "s": [(*STRINGS, None)[i % 7] for i in range(6 * len(x) - 2)] + ["once", None],
+        }
+        keys = ((STRINGS[1],), ("absent",), (None,), ("once",), (STRINGS[3],), ("\ud800",))
+        told = [(Interval("x", *e),) for e in ((-3.0, 0.0), (0.0, 0.0), (nextafter(0.5, 1.0), 7.0), (2.0, 1.0))]
+        told += [(Interval("x", 0.25, 7.0), Interval("y", 1.0, 2.0)), ()]
+        for policy in (policy_of(table), policy_of(replace(table, unit=None, max_rows_per_unit=1))):
+            twin, engine = (make(policy, {"t": pa.table(rows)}) for make in (MemoryEngine, self.engine))
+            for intervals, number, scope in product(told, (None, "x", "y"), ((), ("b",), ("y", "b"), ("b", "y"))):
+                found, wanted = (
+                    e.keyed_counts("t", ("s",), keys, scope, intervals, number).reveal() for e in (engine, twin)
+                )
+                assert found.dtype == np.int64 and not found.flags.writeable
+                assert found.tolist() == wanted.tolist(), (intervals, number, scope)
+            strings = set(rows["s"])
+            every = engine.keyed_counts("t", ("s",), tuple((k,) for k in strings), ("b",), told[0]).reveal()
+            whole = engine.part_counts("t", (Partition(("b",), np.arange(3), 3),), told[0]).reveal()
+            assert every.sum(axis=0).tolist() == whole.tolist()
+            for unknown in ((Interval("b", 0.0, 1.0),), (Interval("nothing", 0.0, 1.0),)):
+                with pytest.raises(UnknownName):
+                    engine.keyed_counts("t", ("s",), keys, (), unknown)
+            for unsummed in ("b", "s"):
+                with pytest.raises(UnknownName):
+                    engine.keyed_counts("t", ("s",), keys, (), (), unsummed)

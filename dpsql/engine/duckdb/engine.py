@@ -26,12 +26,11 @@ from dpsql.engine.duckdb.catalog import (
     own_file,
     private_sources,
     public_sources,
-    stored_tables,
     tables_behind,
 )
 from dpsql.engine.duckdb.distinct import distinct_counts
+from dpsql.engine.duckdb.identity.contents import Contents
 from dpsql.engine.duckdb.identity.file_state import FileContent, KnownContent, descriptors
-from dpsql.engine.duckdb.identity.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.sums import scanned_parts, summed_parts, sums_by_cell, value_counts
@@ -103,7 +102,7 @@ class DuckDbEngine:
             if descriptors(Path(database)) <= held:  # an instance that was open already, maybe of a file that is gone
                 known = None
         self._reader = Reader(connection)
-        self._file = None if known is None or file is None else FileContent(file, known)
+        self._contents = Contents(self._reader, None if known is None or file is None else FileContent(file, known))
         self._companion = companion
         try:
             catalog = Catalog(self._reader)
@@ -121,7 +120,6 @@ class DuckDbEngine:
         self._held = HeldRows(self._reader, self._rows)
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
-        self._fingerprints: dict[tuple[str, int], str] = {}
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of ``columns`` in the given order, int64, in rows; not to be written to."""
@@ -236,25 +234,33 @@ class DuckDbEngine:
         """Sums of an expression over ``numbers`` by cell: from beside the ledger where they ``keep``, else one scan."""
         rows, source, size = self._rows[domain.name], self._sources[domain.name], prod(domain.shape(scope))
         scanned = partial(sums_by_cell, self._reader, rows, domain, scope, numbers, summed)
-        beside = keep and self._file is not None and self._companion is not None and source.is_base_table
+        beside = keep and self._contents.are_of_a_file and self._companion is not None and source.is_base_table
         if not beside or self._companion is None or rows.stored_rows < LEAST_ROWS:
             return scanned().reshape(domain.shape(scope))
-        of = (self._content(source, self._rules.fingerprint), self._rules.unit_rows, duckdb.__version__)
+        of = (self._contents.of(source, self._rules.fingerprint), self._rules.unit_rows, duckdb.__version__)
         key = repr((*of, asdict(domain), source.relation, source.columns, summed, scope))
         return self._companion.known(key, size, scanned).reshape(domain.shape(scope))
 
     def keyed_counts(
-        self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
+        self,
+        table: str,
+        text_columns: tuple[str, ...],
+        keys: tuple[Key, ...],
+        columns: tuple[str, ...],
+        intervals: Inside = (),
+        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell, int64, ``(len(keys), *sizes)``, in rows. Strings match byte by byte.
 
-        The first question about some text columns and scope scans the table; after that the cost follows the support.
+        The first question about some text columns, scope and intervals scans the table; after that the cost follows the
+        support.
         """
         domain = private_table(self._policy, table)
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
+        inside, summed = inside_of(domain, intervals), None if number is None else number_of(domain, number)
         with self._lock:
-            counts = self._text_index(domain, text_columns).counts(keys, columns)
+            counts = self._text_index(domain, text_columns).counts(keys, columns, inside, summed)
         counts.setflags(write=False)
         return Private(counts)
 
@@ -302,7 +308,7 @@ class DuckDbEngine:
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""
         with self._lock:
-            return data({n: self._content(source, self._rules.fingerprint) for n, source in self._sources.items()})
+            return data({n: self._contents.of(source, self._rules.fingerprint) for n, source in self._sources.items()})
 
     def table_fingerprints(self) -> tuple[str, ...]:
         """The content of each private table by itself, and of the tables behind a view; public tables are left out."""
@@ -314,31 +320,13 @@ class DuckDbEngine:
 
     def _table_fingerprints(self, rules: int) -> tuple[str, ...]:
         with self._lock:
-            found = {self._content(source, rules) for source in self._sources.values()}
-            found.update(self._content(source, rules) for source in self._behind_views())
+            found = {self._contents.of(source, rules) for source in self._sources.values()}
+            found.update(self._contents.of(source, rules) for source in self._behind_views())
         return tuple(sorted(found))
 
     def _behind_views(self) -> list[Source]:
         """The tables that private views read, but for public ones."""
         return tables_behind(self._reader, self._sources.values(), self._public.values())
-
-    def _content(self, source: Source, rules: int) -> str:
-        key = (source.sql, rules)
-        if key not in self._fingerprints:
-            self._fingerprints[key] = self._content_of(source, rules)
-        return self._fingerprints[key]
-
-    def _content_of(self, source: Source, rules: int) -> str:
-        """What is remembered of a stored table, or its rows as they are; of a view or a generated column always the
-        latter: what it shows may depend on more than the file.
-        """
-
-        def read() -> str:
-            return content_fingerprint(self._reader, source, rules)
-
-        if self._file is None or source.sql not in stored_tables(self._reader):
-            return read()
-        return self._file.digest(f"{source.sql} {source.columns} by rules {rules}", read)
 
     @property
     def address(self) -> str:

@@ -30,6 +30,7 @@ from dpsql.engine.scope import (
 from dpsql.engine.sql.cells import Cells, in_parts, private, spread
 from dpsql.engine.sql.dialect import Database, SqlTable
 from dpsql.engine.sql.distinct import distinct_query
+from dpsql.engine.sql.keyed import keyed_query
 from dpsql.engine.sql.rows import SqlRows, text_of, token_of
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import content, data
@@ -243,33 +244,30 @@ class SqlEngine:
         return private(spread(cells, values, domain.shape(columns)))
 
     def keyed_counts(
-        self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
+        self,
+        table: str,
+        text_columns: tuple[str, ...],
+        keys: tuple[Key, ...],
+        columns: tuple[str, ...],
+        intervals: Inside = (),
+        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell; other strings stay in the database. See the protocol."""
         domain = private_table(self._policy, table)
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
+        inside, summed = inside_of(domain, intervals), None if number is None else number_of(domain, number)
         out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
         numbers = {token: i for i, token in enumerate(dict.fromkeys(map(token_of, keys)))}
         if numbers:
+            rows = self._rows[domain.name]
+            key = self._database.dialect.lookup(numbers, rows.token(text_columns))
+            sql = keyed_query(rows, key, text_columns, columns, inside, summed)
             with self._lock:
-                found = self._keyed(domain, text_columns, numbers, columns)
+                found = self._numbers(f"counting strings of {domain.name}", sql)
             distinct = spread(found[:, :-1], found[:, -1], (len(numbers), *domain.shape(columns)))
             out = distinct[[numbers[token_of(key)] for key in keys]]
         return private(out)
-
-    def _keyed(
-        self, domain: TableDomain, text_columns: tuple[str, ...], numbers: dict[str, int], columns: tuple[str, ...]
-    ) -> npt.NDArray[np.int64]:
-        rows = self._rows[domain.name]
-        key = self._database.dialect.lookup(numbers, rows.token(text_columns))
-        named = ", ".join(["k", *rows.codes(columns)])
-        inner = ", ".join([f"{key} AS k", *rows.codes(columns)])
-        return self._numbers(
-            f"counting strings of {domain.name}",
-            f"SELECT {named}, CAST(count(*) AS BIGINT) AS n FROM (SELECT {inner} "
-            f"FROM ({rows.query([*text_columns, *columns])}) AS counted) AS keyed WHERE k IS NOT NULL GROUP BY {named}",
-        )
 
     def key_counts(self, table: str, text_column: str, least: int = 1) -> Private[KeyCounts]:
         """Every string of a text column and its number of counted rows; see the protocol."""
