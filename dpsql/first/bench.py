@@ -150,6 +150,15 @@ class Bench:
         whole = query.unit * FIXED_POINT
         return sums.map(lambda parts: int((weights.astype(object) * parts).sum()) // whole)
 
+    def floor_of_listed(self, query: LinearQuery) -> Private[int]:
+        """``floor(q(D))`` of rows with listed strings, counted or summed, in rows. Private. Raises EngineError, and
+        InternalError without strings."""
+        keyed, asked = query.keyed, (query.intervals, query.value)
+        if keyed is None:
+            raise InternalError("no strings are listed where some were to be")
+        counts = self.engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope, *asked)
+        return counts.map(query.floor)
+
     def positions(self, table: str, axes: tuple[Axis, ...], number: str) -> Private[Counts]:
         """The same of where it stands between the edges of its bin, by bin. Raises EngineError."""
         return _whole_rows(self.engine.positions(table, number).map(partial(coarsen, axes=axes)))

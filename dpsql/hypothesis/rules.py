@@ -102,6 +102,7 @@ class ModelRules:
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
     first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
     is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
+    ``listed_by_value``: whether it is so beside listed strings, too.
     ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
     ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise. ``settled_together``:
@@ -220,9 +221,11 @@ class ModelRules:
     inside_parts: bool = True
     beside_neighbours: bool = True
     excluded: bool = True
+    listed_by_value: bool = True
 
 
-_THIRTY_FIRST = ModelRules(inside_parts=False, beside_neighbours=False, excluded=False)
+_THIRTY_SECOND = ModelRules(listed_by_value=False)
+_THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)
 _THIRTIETH = replace(_THIRTY_FIRST, cut_above=False, contradicted=False, settled_together=False)
 _TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)
 _TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
@@ -309,7 +312,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         29: _TWENTY_NINTH,
         30: _THIRTIETH,
         31: _THIRTY_FIRST,
-        32: ModelRules(),
+        32: _THIRTY_SECOND,
+        33: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

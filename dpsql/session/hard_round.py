@@ -62,6 +62,8 @@ class HardRound:
         """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
         if model.construction is not None:
             return self._update(state, model, query)
+        if query.is_by_value and query.keyed is not None:
+            return self._one_count(state, query)
         if query.is_by_value:
             summed = self._sums(query, same, state.plan.net.sigma)
             return encode_measurement(ANSWER, summed), partial(_read, summed)
@@ -89,6 +91,13 @@ class HardRound:
         found = int(released.values), float(sigma)
         return encode_measurement(UPDATE, released), partial(_only, query, found)
 
+    def _one_count(self, state: TableState, query: LinearQuery) -> tuple[dict[str, Any], Found]:
+        """All of the precision answers the one query; nothing of it stays in the model."""
+        sigma = state.plan.net.sigma
+        value = self.value(query).map(lambda n: np.array(n, dtype=np.int64))
+        answering = self._bench.measured(value, sigma, query.table)
+        return encode_measurement(ONE_COUNT, answering), partial(_only, query, (int(answering.values), float(sigma)))
+
     def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """Half of the precision answers the query as one count, half measures its keys."""
         sigma = self._half(state)
@@ -107,11 +116,10 @@ class HardRound:
 
     def value(self, query: LinearQuery) -> Private[int]:
         """``floor(q(D))``, in counts: what a test or one count is about. Not released."""
-        engine, keyed = self._bench.engine, query.keyed
+        if query.keyed is not None:
+            return self._bench.floor_of_listed(query)
         if query.value is not None:
             return self._bench.floor_of_sum(query)
-        if keyed is not None:
-            return engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
         return self.floors([query]).map(lambda floors: int(floors[0]))
 
     def floors(self, queries: Sequence[LinearQuery]) -> Private[Counts]:

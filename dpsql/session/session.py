@@ -74,6 +74,7 @@ class Session:
             by_value=rules.by_value,
             curves=rules.curves,
             cut_classes=rules.cut_classes,
+            listed_by_value=rules.listed_by_value,
         )
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._strings = ReleasedStrings(self._asker.states)

@@ -194,12 +194,12 @@ class TableState:
         waits = first.touched and (self.bars is None or self.touches.warm.keeps_waiting(first.touched))
         if model is None or waits:
             return [None] * len(asked)
+        if first.is_by_value and (first.keyed is not None or self.bars is not None):
+            return [self._bar_by_value(model, query) for query in asked]
         if first.keyed is not None:
             return [self._keyed_bar(model, query) for query in asked]
         if self.bars is None:
             return [None] * len(asked)
-        if first.is_by_value:
-            return [self._bar_by_value(model, query) for query in asked]
         found = self.bars.bounds(model, list(self.touches.warm.measured.values()), asked)
         if len(first.scope) < TESTED_COLUMNS:
             return found
@@ -317,9 +317,9 @@ class TableState:
 
     def forecast_error(self, query: LinearQuery) -> float | None:
         """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
+        query = by_cells_unmeasured(self.plan.table, query)
         if query.keyed is not None:
             return self._forecast_of_keys(query)
-        query = by_cells_unmeasured(self.plan.table, query)
         found = self.forecast() if query.scope else None
         if found is None or (self.model is not None and not self.touches.warm.waiting_portions(query.scope)):
             return None

@@ -145,8 +145,8 @@ class ByValue:
         return out
 
     def _beside_it(self, column: str) -> list[Factor]:
-        """The question's other conditions; none where one ties columns together."""
-        if any(len(f.columns) > 1 for f in self.query.factors):
+        """The question's other conditions; none where one ties columns together or lists strings."""
+        if self.query.keyed is not None or any(len(f.columns) > 1 for f in self.query.factors):
             return []
         return [f for f in self.query.factors if f.columns and f.columns != (column,)]
 
@@ -201,6 +201,8 @@ class ByValue:
         """
         bits, number = FIXED_POINT.bit_length() - 1, len(of_bins)
         units = {i: f.unit for i, f in enumerate(self.query.factors) if f.unit > 1}
+        if self.query.keyed is not None:
+            bits -= (self.query.keyed.unit - 1).bit_length()
         if not units:
             return dict.fromkeys(of_bins, 1 << bits // max(number, 1)), {}
         most = 1 << (ROW_BITS if number == 1 else ROW_BITS - 2)
@@ -243,7 +245,7 @@ class ByValue:
         order = self.table.order
         same = [f for i, f in enumerate(factors) if i not in changed]  # a question's factors are canonical
         whole = sorted((*same, *found.factors), key=lambda f: [order[c] for c in f.columns])
-        return LinearQuery(self.table.name, tuple(whole))
+        return LinearQuery(self.table.name, tuple(whole), self.query.keyed)
 
     def _nothing(self) -> LinearQuery:
         """Of weight 0 everywhere: a model may know of no row in the bins that are asked about."""

@@ -161,11 +161,11 @@ def _alone(state: TableState, part: Part, bench: Bench, certain: float) -> _Draw
 
 def _listed(state: TableState, query: LinearQuery, bench: Bench, share: Share) -> _Draw:
     """Twice the rows of the listed strings, less all rows: what the row count leaves open, weighed with the model."""
-    keyed, table = query.keyed, state.plan.name
+    table = state.plan.name
     known, model, bar = state.rows_known(), state.model, state.error_bar(query)
-    if keyed is None or known is None or model is None:
+    if known is None or model is None:
         raise InternalError("strings are listed of a table whose rows were never counted")
-    inside = bench.engine.keyed_counts(table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
+    inside = bench.floor_of_listed(query)
     whole = bench.engine.contingency(table, ())
     rest = together([inside.map(int), whole.map(int)]).map(_inside_less_outside)
     sigma = bench.plan.release_sigma(share.units, state.plan.weighted_l2_squared(-1, 1))

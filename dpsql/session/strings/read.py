@@ -21,7 +21,7 @@ def as_measured(
     certain = state.plan.certain_of(len(queries))
     answers = [from_measurement(q, *f, certain) for q, f in zip(queries, found, strict=True)]
     keyed = queries[0].keyed
-    if state.model is None or keyed is None or queries[0].scope or not state.plan.rules.drawn_lists:
+    if state.model is None or keyed is None or queries[0].touched or not state.plan.rules.drawn_lists:
         return answers
     likely = likely_readings(state.model.sparse(keyed.text_columns), queries)
     return [

@@ -66,17 +66,20 @@ def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.Du
 
 def _exactly(engine: DuckDbEngine, query: LinearQuery, off_by: int) -> Answer:
     keyed, unit = query.keyed, query.unit
-    if query.value is not None:
+    if keyed is not None:
+        asked = (query.intervals, query.value)
+        counts = engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope, *asked)
+        counts = counts.map(lambda n: n.astype(object))
+        unit *= 1 if query.value is None else FIXED_POINT
+    elif query.value is not None:
         counts = engine.sums(query.table, query.value, query.scope, query.intervals).map(lambda n: n.astype(object))
         unit *= FIXED_POINT
     elif query.intervals:
         each = [np.arange(f.weights.size).reshape(f.weights.shape) for f in query.factors]
         parts = tuple(Partition(f.columns, own, own.size) for f, own in zip(query.factors, each, strict=True))
         counts = engine.part_counts(query.table, parts, query.intervals).map(lambda n: n.reshape(query.shape))
-    elif keyed is None:
-        counts = engine.contingency(query.table, query.scope)
     else:
-        counts = engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope)
+        counts = engine.contingency(query.table, query.scope)
     value = counts.map(lambda cells: Fraction(query.numerator(cells), unit)).reveal() + off_by
     number = int(value) if value.denominator == 1 else float(value)
     return Answer(number, 0.0, (float(value), float(value)), "exact", "measurement", True, 0.0)

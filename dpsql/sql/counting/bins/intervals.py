@@ -44,7 +44,7 @@ def asked_by_value(
 
 def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed) -> tuple[QueryPiece, ...] | None:
     """The queries that count."""
-    if base.dtype != np.int64 or any(a.text is not None or a.classes is not None for a in axes):
+    if base.dtype != np.int64 or any(a.classes is not None for a in axes):
         return None
     if base.size and not 0 <= int(base.min()) <= int(base.max()) <= 1:
         return None
@@ -108,6 +108,8 @@ def _along(
         for sign, weights, interval in parts:
             array = np.moveaxis(np.multiply.outer(beside, weights), -1, at)
             here = scaled(pieces(table, cells, array), float(sign))
+            if any(p.query.keyed is not None and cells[at].name in p.query.keyed.columns for p in here):
+                return None
             told = () if interval is None else (Interval(cells[at].name, *interval),)
             out += [replace(p, query=replace(p.query, intervals=told)) for p in here]
     return tuple(out)

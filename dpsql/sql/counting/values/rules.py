@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 
 class ValueRules(NamedTuple):
-    """``by_value``, ``curves`` and ``cut_classes``: as in ``ModelRules``."""
+    """``by_value`` and what follows: as in ``ModelRules``."""
 
     by_value: bool = True
     curves: bool = True
     cut_classes: int = 2
+    listed_by_value: bool = True
 
 
 NEWEST = ValueRules()
