@@ -182,19 +182,17 @@ class MemoryEngine:
         keys: tuple[Key, ...],
         columns: tuple[str, ...],
         intervals: Inside = (),
-        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell, int64; see the protocol."""
         domain = self._table(table)
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
         inside_of(domain, intervals)
-        summed = None if number is None else number_of(domain, number)
         counted = Counter[tuple[Key, tuple[int, ...]]]()
         for codes, texts, numbers in self._kept[domain.name]:
             if all(i.holds(numbers[i.column]) for i in intervals):
                 key, cell = tuple(_text(domain, texts, c) for c in text_columns), tuple(codes[c] for c in columns)
-                counted[key, cell] += 1 if summed is None else _share(summed, numbers)
+                counted[key, cell] += 1
         out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
         for (key, cell), n in counted.items():
             for i, wanted in enumerate(keys):

@@ -59,12 +59,11 @@ class Engine(Protocol):
         keys: tuple[Key, ...],
         columns: tuple[str, ...],
         intervals: Inside = (),
-        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell, int64, shape ``(len(keys), *sizes)``, in rows.
 
         Text columns may be derived ones, by the names of ``TableDomain.prefixes``. Only rows in all ``intervals``, of
-        number columns, are counted; with ``number`` where each row stands is added up in place of rows, as by ``sums``.
+        number columns, are counted.
         """
         ...
 

@@ -151,12 +151,11 @@ class Bench:
         return sums.map(lambda parts: int((weights.astype(object) * parts).sum()) // whole)
 
     def floor_of_listed(self, query: LinearQuery) -> Private[int]:
-        """``floor(q(D))`` of rows with listed strings, counted or summed, in rows. Private. Raises EngineError, and
-        InternalError without strings."""
-        keyed, asked = query.keyed, (query.intervals, query.value)
+        """The same of rows with listed strings. Private. Raises EngineError, InternalError where none are listed."""
+        keyed, told = query.keyed, query.intervals
         if keyed is None:
             raise InternalError("no strings are listed where some were to be")
-        counts = self.engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope, *asked)
+        counts = self.engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope, told)
         return counts.map(query.floor)
 
     def positions(self, table: str, axes: tuple[Axis, ...], number: str) -> Private[Counts]:

@@ -159,6 +159,10 @@ class TableModel:
             known = self._unknown_inside.put(key, self._by_value(query).unknown(self._cells))
         return known
 
+    def inside(self, query: LinearQuery) -> Estimates | None:
+        """The variance of what the rows of each cell count, of a question about the values of one column alone."""
+        return self._by_value(query).inside if query.is_by_value else None
+
     def line(self, query: LinearQuery, origin: float) -> tuple[list[tuple[float, LinearQuery]], tuple[float, float]]:
         """A sum of distances from a place, in shares of the range: as counts of cells, each with what it is to be taken
         times, and what is unknown beside these, as in ``unknown_inside``."""

@@ -93,6 +93,7 @@ class ModelRules:
     ``effective_rows``: whether these are compared with pairs of other columns in as many, and what is unseen moves what
     rows do not count alike.
     ``shared_rows``: whether they know how many rows conditions share on columns of which one copies the other.
+    ``leaning``: whether those of lists know how far the rows of strings lean to one side of a column, and inside bins.
     ``left_out``: whether those of conditions that most rows meet are no wider than those of what these leave out.
     ``ties_weighed``: whether those of conditions that tie columns together are of conjunctions where rows are weighed.
     ``compared``: whether those of conditions that compare columns know what the parts of these leave open.
@@ -222,9 +223,10 @@ class ModelRules:
     beside_neighbours: bool = True
     excluded: bool = True
     listed_by_value: bool = True
+    leaning: bool = True
 
 
-_THIRTY_SECOND = ModelRules(listed_by_value=False)
+_THIRTY_SECOND = ModelRules(listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)
 _THIRTIETH = replace(_THIRTY_FIRST, cut_above=False, contradicted=False, settled_together=False)
 _TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)

@@ -39,7 +39,7 @@ from dpsql.query.linear import (
     Points,
     Weights,
 )
-from dpsql.query.parts import is_part, union
+from dpsql.query.parts import is_part, most_counted, union
 from dpsql.query.unit_table import UnitTable
 
 __all__ = [
@@ -79,6 +79,7 @@ __all__ = [
     "key_counts",
     "linear_query",
     "matrix_of",
+    "most_counted",
     "numbered",
     "one_cells",
     "regions_of",

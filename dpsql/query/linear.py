@@ -196,7 +196,7 @@ class LinearQuery:
 
     With ``value``, a number column, each row counts by where it stands between that column's min and max: 0 to 1, NULL
     nothing. With ``intervals``, of one column each and in the table's order, only the rows in all of them count. Then
-    ``unit`` is at most VALUE_UNIT, and the columns of a keyed factor are others.
+    ``unit`` is at most VALUE_UNIT; with ``value`` it has no keyed factor, with intervals none over their columns.
 
     Build it with :func:`dpsql.query.canonical.linear_query`, which brings equal questions to equal keys.
     """
@@ -218,8 +218,10 @@ class LinearQuery:
             raise InternalError("weights finer than the fixed point: their sums could leave 64 bits")
         if self.is_by_value and unit > VALUE_UNIT:
             raise InternalError("a question about values over finely weighted rows")
-        if self.is_by_value and self.keyed is not None and not self.by_values_of.isdisjoint(self.keyed.columns):
-            raise InternalError("a question about values of a column that says which strings are listed")
+        if self.keyed is not None:
+            beside = [i.column for i in self.intervals if i.column in self.keyed.columns]
+            if beside or self.value is not None:
+                raise InternalError("a question about values that listed strings are tied to")
         object.__setattr__(self, "unit", unit)
 
     @once
@@ -232,11 +234,6 @@ class LinearQuery:
     def is_by_value(self) -> bool:
         """Whether what a row counts depends on more than its cell."""
         return self.value is not None or bool(self.intervals)
-
-    @property
-    def by_values_of(self) -> frozenset[str]:
-        """The columns whose values are looked at."""
-        return frozenset([*([] if self.value is None else [self.value]), *(i.column for i in self.intervals)])
 
     @once
     def touched(self) -> tuple[str, ...]:

@@ -4,11 +4,15 @@ Errors of answers are not independent where questions share rows. What is shared
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import prod
 
 import numpy as np
 
-from dpsql.query.linear import Factor, LinearQuery
+from dpsql.query.linear import Factor, Key, LinearQuery
+
+MOST_COMPARED = 256
+"""Queries about one string, each of which is compared with all others."""
 
 
 def is_part(part: LinearQuery, whole: LinearQuery) -> bool:
@@ -31,6 +35,36 @@ def is_part(part: LinearQuery, whole: LinearQuery) -> bool:
 
 def _below(part: Factor, whole: Factor) -> bool:
     return bool((part.weights * whole.unit <= whole.weights * part.unit).all())
+
+
+def most_counted(queries: Sequence[LinearQuery]) -> int:
+    """In how many of these queries of one outline, which list strings, one row may count: at most so many.
+
+    >>> from dpsql.query import KeyedFactor
+    >>> def listing(word, sex):
+    ...     keyed = KeyedFactor(("word",), ((word,),), (), np.array([1]))
+    ...     return LinearQuery("t", (Factor(("sex",), np.array(sex)),), keyed)
+    >>> most_counted([listing("a", [1, 0]), listing("b", [1, 0]), listing("b", [0, 1])])
+    1
+    >>> most_counted([listing("a", [1, 0]), listing("a", [1, 1])])
+    2
+    """
+    by_key: dict[Key, list[LinearQuery]] = {}
+    for query in queries:
+        for key in dict.fromkeys(query.keyed.strings if query.keyed is not None else ()):
+            by_key.setdefault(key, []).append(query)
+    most = 1
+    for together in by_key.values():
+        few = most < len(together) <= MOST_COMPARED
+        if not (few and all(map(_are_apart, *zip(*combinations(together, 2), strict=True)))):
+            most = max(most, len(together))
+    return most
+
+
+def _are_apart(one: LinearQuery, other: LinearQuery) -> bool:
+    """Whether a factor of both tells that no row counts in both."""
+    both = zip(one.factors, other.factors, strict=True)
+    return any(not ((a.weights > 0) & (b.weights > 0)).any() for a, b in both if a.columns == b.columns)
 
 
 def union(queries: Sequence[LinearQuery]) -> LinearQuery | None:

@@ -3,7 +3,7 @@
 A whole contingency costs what one count costs, so the round that a wrong answer forces teaches the model its scope.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,7 +17,7 @@ from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_m
 from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
 from dpsql.private import Private
-from dpsql.query import Counts, Crosstab, Key, LinearQuery, sort_key
+from dpsql.query import Counts, Crosstab, Key, LinearQuery, most_counted, sort_key
 from dpsql.session.model.beside_model import is_weighed
 from dpsql.session.table_state import TableState
 
@@ -63,7 +63,7 @@ class HardRound:
         if model.construction is not None:
             return self._update(state, model, query)
         if query.is_by_value and query.keyed is not None:
-            return self._one_count(state, query)
+            return self._listed(state, query, same)
         if query.is_by_value:
             summed = self._sums(query, same, state.plan.net.sigma)
             return encode_measurement(ANSWER, summed), partial(_read, summed)
@@ -91,12 +91,21 @@ class HardRound:
         found = int(released.values), float(sigma)
         return encode_measurement(UPDATE, released), partial(_only, query, found)
 
-    def _one_count(self, state: TableState, query: LinearQuery) -> tuple[dict[str, Any], Found]:
-        """All of the precision answers the one query; nothing of it stays in the model."""
-        sigma = state.plan.net.sigma
-        value = self.value(query).map(lambda n: np.array(n, dtype=np.int64))
-        answering = self._bench.measured(value, sigma, query.table)
-        return encode_measurement(ONE_COUNT, answering), partial(_only, query, (int(answering.values), float(sigma)))
+    def _listed(
+        self, state: TableState, query: LinearQuery, same: Sequence[LinearQuery]
+    ) -> tuple[dict[str, Any], Found]:
+        """All of the precision answers the query and ``same``, each as one number: where a row counts in one of them at
+        most they cost what one does. Nothing of it stays in the model."""
+        asked, sigma = {q.digest: q for q in (query, *same)}, state.plan.net.sigma
+        times = most_counted(list(asked.values()))
+        if times > 1:
+            sigma = self._bench.plan.release_sigma(self._bench.plan.measure_cost, times * state.plan.l2_squared)
+        values = [self.value(q).map(lambda n: np.array(n, dtype=np.int64)) for q in asked.values()]
+        measured = [self._bench.measured(value, sigma, query.table) for value in values]
+        found = {digest: (int(m.values), float(sigma)) for digest, m in zip(asked, measured, strict=True)}
+        payloads = [(ONE_COUNT, m) for m in measured]
+        payload = encode_measurement(*payloads[0]) if len(payloads) == 1 else encode_measurements(payloads)
+        return payload, partial(_of_digest, found)
 
     def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """Half of the precision answers the query as one count, half measures its keys."""
@@ -116,10 +125,10 @@ class HardRound:
 
     def value(self, query: LinearQuery) -> Private[int]:
         """``floor(q(D))``, in counts: what a test or one count is about. Not released."""
-        if query.keyed is not None:
-            return self._bench.floor_of_listed(query)
         if query.value is not None:
             return self._bench.floor_of_sum(query)
+        if query.keyed is not None:
+            return self._bench.floor_of_listed(query)
         return self.floors([query]).map(lambda floors: int(floors[0]))
 
     def floors(self, queries: Sequence[LinearQuery]) -> Private[Counts]:
@@ -207,6 +216,10 @@ def _read(measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Read
 
 def _only(query: LinearQuery, found: Reading, queries: Sequence[LinearQuery]) -> list[Reading | None]:
     return [found if q is query else None for q in queries]
+
+
+def _of_digest(found: Mapping[str, Reading], queries: Sequence[LinearQuery]) -> list[Reading | None]:
+    return [found.get(q.digest) for q in queries]
 
 
 def _number(place: int, counts: Counts) -> int:

@@ -20,7 +20,7 @@ from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
 from dpsql.postprocess import added
-from dpsql.query import Crosstab, Form, LinearQuery
+from dpsql.query import Crosstab, Estimates, Form, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.by_value.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
@@ -206,17 +206,19 @@ class TableState:
         times = (1.0 + WIDENED * self.wide_hard_rounds) * self.misfit.times(len(first.scope))
         return [None if bar is None else ceil(bar * times) for bar in found]
 
-    def _keyed_bar(self, model: TableModel, query: LinearQuery) -> int | None:
+    def _keyed_bar(self, model: TableModel, query: LinearQuery, inside: Estimates | None = None) -> int | None:
         """Of listed strings, where a first touch measured what is known of them."""
         keyed, listed = query.keyed, self.touches.listed
         if keyed is None or self.plan.basis(query) is not Basis.START:
             return None
         foreseen = listed.foreseen(keyed.text_columns[0], keyed.strings) if len(keyed.text_columns) == 1 else {}
-        return keyed_error(model, query, self._finite_limit(query), foreseen)
+        return keyed_error(model, query, self._finite_limit(query), foreseen, inside)
 
     def _bar_by_value(self, model: TableModel, query: LinearQuery) -> int | None:
         """Of a question about values: that of the weighted count it is read from, and what is unknown in the bins."""
-        counted = self.error_bar(model.by_cells(query))
+        cells = model.by_cells(query)
+        listed = query.keyed is not None
+        counted = self._keyed_bar(model, cells, model.inside(query)) if listed else self.error_bar(cells)
         if counted is None:
             return None
         sd, added = model.unknown_inside(query)

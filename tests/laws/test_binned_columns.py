@@ -660,7 +660,7 @@ def test_small_numbers_of_a_long_range_keep_their_doubt() -> None:
 
 
 def test_sums_beside_strings_and_shares_of_rows() -> None:
-    """The same sum with and without a list of strings: one is asked by value, the other by cells."""
+    """The same sum with and without a list of strings: one is asked by value, the other by cells; rows by value."""
     table = TableDomain("t", (*TABLE.columns, TextDomain("s")))
     front = _front(table, by_value=True)
     counted = Counted(table, [(*row, "ab"[i % 2]) for i, row in enumerate(_rows(3, 800))])
@@ -675,7 +675,7 @@ def test_sums_beside_strings_and_shares_of_rows() -> None:
         sql = f"SELECT SUM(x), AVG(x), COUNT(*) FROM t WHERE {where}"
         (block,) = front.lower(sql).blocks
         assert all(
-            not t.query.is_by_value or t.query.keyed is None for a in block.aggregates for t in a.numerator[0].terms
+            t.query.value is None or t.query.keyed is None for a in block.aggregates for t in a.numerator[0].terms
         )
         sums = f"SELECT SUM(x), COUNT(*) FROM t WHERE {where}"
         _agrees(front, counted, sums)

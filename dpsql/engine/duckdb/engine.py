@@ -248,7 +248,6 @@ class DuckDbEngine:
         keys: tuple[Key, ...],
         columns: tuple[str, ...],
         intervals: Inside = (),
-        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell, int64, ``(len(keys), *sizes)``, in rows. Strings match byte by byte.
 
@@ -258,9 +257,9 @@ class DuckDbEngine:
         domain = private_table(self._policy, table)
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
-        inside, summed = inside_of(domain, intervals), None if number is None else number_of(domain, number)
+        inside = inside_of(domain, intervals)
         with self._lock:
-            counts = self._text_index(domain, text_columns).counts(keys, columns, inside, summed)
+            counts = self._text_index(domain, text_columns).counts(keys, columns, inside)
         counts.setflags(write=False)
         return Private(counts)
 

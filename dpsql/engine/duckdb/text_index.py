@@ -7,7 +7,7 @@ those that somebody lists are looked up there once, found or not, so that the se
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,15 +26,10 @@ INDEX_BYTES = 512 << 20
 """Room for the counts of all scopes over one tuple of text columns."""
 
 
-class _Rows(NamedTuple):
-    """Which rows an index counts, and the number column that it sums in place of them."""
-
-    intervals: tuple[Interval, ...] = ()
-    summed: str | None = None
-
-
-_WHOLE = frozenset[str](), _Rows()
-"""The index of how many rows each string has."""
+_Told = tuple[frozenset[str], tuple[Interval, ...]]
+"""The columns of an index, and the stretches of values that its rows are in."""
+_WHOLE: _Told = frozenset(), ()
+"""That of how many rows each string has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,24 +76,18 @@ class TextIndex:
         self._rows = rows
         self._text_columns = text_columns
         self._numbers: dict[bytes | None, int] | dict[Encoded, int] = {}
-        self._counts: dict[tuple[frozenset[str], _Rows], SparseCounts] = {}
+        self._counts: dict[_Told, SparseCounts] = {}
         self._all_held = True
         self._last: tuple[tuple[Key, ...], list[int]] = ((), [])
 
-    def counts(
-        self, keys: tuple[Key, ...], columns: tuple[str, ...], inside: Inside = (), summed: NumberDomain | None = None
-    ) -> Counts:
-        """Counts of the listed keys over the cells of ``columns``, int64, ``(len(keys), *sizes)``.
-
-        Of the rows ``inside`` all of some intervals; with ``summed``, the sums of its shares in place of rows.
-        """
+    def counts(self, keys: tuple[Key, ...], columns: tuple[str, ...], inside: Inside = ()) -> Counts:
+        """Counts of the listed keys over the cells of ``columns``, int64, ``(len(keys), *sizes)``: of rows ``inside``
+        all of these stretches."""
         if not self._counts:
             self._number_strings()
-        of = _Rows(tuple([i for _, i in inside]), None if summed is None else summed.name)
-        index = self._narrowest(columns, of)
+        index = self._narrowest(columns, inside)
         if index is None:
-            ordered = tuple(sorted(columns, key=lambda c: self._table.order[c]))
-            index = self._count(ordered, of, inside, summed)
+            index = self._count(tuple(sorted(columns, key=lambda c: self._table.order[c])), inside)
         if keys != self._last[0]:  # a list that is counted by one column after another is numbered once
             self._last = (keys, self._numbers_of(keys))
         return index.of(self._last[1], columns, self._table.shape(columns))
@@ -135,8 +124,9 @@ class TextIndex:
         )
         return tuple(key for (string,) in found if (key := as_key(string)) is not None)
 
-    def _narrowest(self, columns: tuple[str, ...], of: "_Rows") -> SparseCounts | None:
-        holds = [s for (held, rows), s in self._counts.items() if rows == of and held.issuperset(columns)]
+    def _narrowest(self, columns: tuple[str, ...], inside: Inside) -> SparseCounts | None:
+        told = _told(inside)
+        holds = [s for (held, of), s in self._counts.items() if of == told and held.issuperset(columns)]
         return min(holds, key=lambda s: len(s.cells), default=None)
 
     def _numbers_of(self, keys: Sequence[Key]) -> list[int]:
@@ -191,37 +181,32 @@ class TextIndex:
         offsets = np.arange(len(counts) + 1, dtype=np.int64)
         self._counts[_WHOLE] = SparseCounts((), (), offsets, np.zeros(len(counts), dtype=np.int32), counts)
 
-    def _count(
-        self, columns: tuple[str, ...], of: "_Rows", inside: Inside, summed: NumberDomain | None
-    ) -> SparseCounts:
+    def _count(self, columns: tuple[str, ...], inside: Inside) -> SparseCounts:
         same = " AND ".join(f"s.{p} IS NOT DISTINCT FROM d.{p}" for p in self._parts)
         found = self._reader.integers(
             f"counting strings of {self._table.name}",
-            f"SELECT d.number AS number, s.cell AS cell, s.n AS n FROM ({self._groups(columns, inside, summed)}) AS s "
+            f"SELECT d.number AS number, s.cell AS cell, s.n AS n FROM ({self._groups(columns, inside)}) AS s "
             f"JOIN {self._name} AS d ON {same} ORDER BY number ASC, cell ASC",
         )
         strings = len(self._counts[_WHOLE].counts)
         per_string = np.bincount(found["number"], minlength=strings)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(per_string, dtype=np.int64)])
         index = SparseCounts(columns, self._table.shape(columns), offsets, _small(found["cell"]), _small(found["n"]))
-        self._counts[frozenset(columns), of] = index
+        self._counts[frozenset(columns), _told(inside)] = index
         self._make_room()
         return index
 
-    def _groups(self, columns: tuple[str, ...], inside: Inside = (), summed: NumberDomain | None = None) -> str:
-        """A query for the number ``n`` of rows of each string and cell, or the sum of their shares; rows are grouped
-        before strings are bytes."""
+    def _groups(self, columns: tuple[str, ...], inside: Inside = ()) -> str:
+        """A query for the number ``n`` of rows of each string and cell; rows are grouped before strings are bytes."""
         named = list(zip(self._parts, self._text_columns, strict=True))
-        numbers = [n.name for n in (*(n for n, _ in inside), *([] if summed is None else [summed]))]
-        source = self._rows.from_where(tuple(dict.fromkeys((*columns, *numbers))))
+        source = self._rows.from_where(tuple(dict.fromkeys((*columns, *(n.name for n, _ in inside)))))
         inner = ", ".join(f"{self._rows.grouped_text(c)} AS {k}" for k, c in named)
         outer = ", ".join(f"{self._rows.bytes_of(c, k)} AS {k}" for k, c in named)
         cell, grouped = self._rows.cell(columns), ", ".join(self._parts)
-        share = "1" if summed is None else self._rows.share(summed)
-        total = "count(*)" if summed is None else "CAST(sum(share) AS BIGINT)"
+        counted = f"SELECT {inner}, {cell} AS cell, {self._rows.inside(inside)} AS inside {source}"
         return (
-            f"SELECT {outer}, cell, n FROM (SELECT {grouped}, cell, {total} AS n FROM (SELECT {inner}, {cell} AS cell, "
-            f"{share} AS share, {self._rows.inside(inside)} AS inside {source}) WHERE inside GROUP BY {grouped}, cell)"
+            f"SELECT {outer}, cell, n FROM (SELECT {grouped}, cell, count(*) AS n FROM ({counted}) "
+            f"WHERE inside GROUP BY {grouped}, cell)"
         )
 
     def _make_room(self) -> None:
@@ -229,6 +214,10 @@ class TextIndex:
         oldest = [key for key in self._counts if key != _WHOLE][:-1]
         while oldest and sum(s.nbytes for s in self._counts.values()) > INDEX_BYTES:
             del self._counts[oldest.pop(0)]
+
+
+def _told(inside: Inside) -> tuple[Interval, ...]:
+    return tuple([interval for _, interval in inside])
 
 
 def _bytes(value: object) -> bytes | None:

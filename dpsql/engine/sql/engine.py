@@ -250,19 +250,18 @@ class SqlEngine:
         keys: tuple[Key, ...],
         columns: tuple[str, ...],
         intervals: Inside = (),
-        number: str | None = None,
     ) -> Private[Counts]:
         """Counts for each listed key and cell; other strings stay in the database. See the protocol."""
         domain = private_table(self._policy, table)
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
-        inside, summed = inside_of(domain, intervals), None if number is None else number_of(domain, number)
+        inside = inside_of(domain, intervals)
         out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
         numbers = {token: i for i, token in enumerate(dict.fromkeys(map(token_of, keys)))}
         if numbers:
             rows = self._rows[domain.name]
             key = self._database.dialect.lookup(numbers, rows.token(text_columns))
-            sql = keyed_query(rows, key, text_columns, columns, inside, summed)
+            sql = keyed_query(rows, key, text_columns, columns, inside)
             with self._lock:
                 found = self._numbers(f"counting strings of {domain.name}", sql)
             distinct = spread(found[:, :-1], found[:, -1], (len(numbers), *domain.shape(columns)))

@@ -13,15 +13,12 @@ def keyed_query(
     text_columns: Sequence[str],
     columns: Sequence[str],
     inside: Sequence[tuple[NumberDomain, Interval]],
-    summed: NumberDomain | None,
 ) -> str:
-    """Number of the key, which ``key`` tells of a row, codes of ``columns``, and the rows inside all intervals, or the
-    sum of their shares of ``summed``."""
-    numbers = [n.name for n, _ in inside] + ([] if summed is None else [summed.name])
+    """Number of the key, which ``key`` tells of a row, codes of ``columns``, and the rows inside all intervals."""
     named = ", ".join(["k", *rows.codes(columns)])
-    total, share = ("count(*)", "1") if summed is None else ("sum(share)", rows.share(summed))
-    inner = ", ".join([f"{key} AS k", *rows.codes(columns), f"{share} AS share"])
-    counted = f"SELECT {inner} FROM ({rows.query([*text_columns, *columns, *numbers])}) AS counted{rows.where(inside)}"
+    inner = ", ".join([f"{key} AS k", *rows.codes(columns)])
+    read = rows.query([*text_columns, *columns, *(n.name for n, _ in inside)])
+    counted = f"SELECT {inner} FROM ({read}) AS counted{rows.where(inside)}"
     return (
-        f"SELECT {named}, CAST({total} AS BIGINT) AS n FROM ({counted}) AS keyed WHERE k IS NOT NULL GROUP BY {named}"
+        f"SELECT {named}, CAST(count(*) AS BIGINT) AS n FROM ({counted}) AS keyed WHERE k IS NOT NULL GROUP BY {named}"
     )

@@ -13,14 +13,18 @@ from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.strings.cells import CountedKey
 from dpsql.hypothesis.strings.sparse import NOTHING
-from dpsql.query import Key, LinearQuery
+from dpsql.query import Estimates, Key, LinearQuery
 
 CONTRADICTED = 2.0
 """Sds of its noise by which a measurement is further from an estimate than the estimate is believed."""
 
 
 def keyed_error(
-    model: TableModel, query: LinearQuery, finite_limit: float, foreseen: Mapping[Key, float] = NOTHING
+    model: TableModel,
+    query: LinearQuery,
+    finite_limit: float,
+    foreseen: Mapping[Key, float] = NOTHING,
+    inside: Estimates | None = None,
 ) -> int | None:
     """About 95 %, in counts, for the model's answer to a query that lists keys; ``None`` before their selection.
 
@@ -32,7 +36,8 @@ def keyed_error(
     that are expected (Markov). What is not known of the share of strings that no column has counted they have together.
     Where what was measured of these rows contradicts their estimate, it is as wide as the measurement leaves open.
 
-    ``foreseen``: listed keys that are counted before they are answered, and the variances of that noise.
+    ``foreseen``: listed keys that are counted before they are answered, and the variances of that noise. ``inside``:
+    the variance of what the rows of each cell of the only column count, where it is known by value.
     """
     keyed = query.keyed
     if keyed is None:
@@ -54,7 +59,7 @@ def keyed_error(
     rows = {k: most[k] * (known[k] if k in known else sparse.rows(k)) for k in variances}
     estimate = model.estimate(query)
     share = _share_of(estimate, sum(rows.values()))
-    counted = sparse.counted(variances, query.factors[0]) if len(query.scope) == 1 and query.factors else {}
+    counted = sparse.counted(variances, query.factors[0], inside) if len(query.scope) == 1 and query.factors else {}
     mixed = 0.0
     for key, variance in variances.items():
         mixed += min(

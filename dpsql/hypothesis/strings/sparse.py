@@ -22,6 +22,7 @@ from dpsql.hypothesis.strings.drawing import Drawing, drawing
 from dpsql.hypothesis.strings.fitted import GARROTE, MOST_TIMES, fit_cells
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, Listed, drawn_by_row, furthest_way, hidden_key
 from dpsql.hypothesis.strings.key_list import KeyList, key_list, likely_list
+from dpsql.hypothesis.strings.leaning import Leaning, leaning
 from dpsql.hypothesis.strings.mixture import CellEstimates
 from dpsql.hypothesis.strings.rest import Rest, rest_beside, rest_of
 from dpsql.hypothesis.structure_size import structure_size
@@ -54,6 +55,7 @@ class _Found:
     places: dict[Key, int]
     cells: CellEstimates
     rest: Rest
+    leaning: Leaning | None
 
 
 class SparseHypothesis:
@@ -84,7 +86,7 @@ class SparseHypothesis:
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
         self._weighed, self._every = rules.weighed, rules.every_string
-        self._shifted, self._drawn = rules.shifted, rules.drawn_lists
+        self._shifted, self._drawn, self._lean = rules.shifted, rules.drawn_lists, rules.leaning
         self._cells: dict[str, StringCells] = {}
         self._mixed, self._by_chance, self._follows_rest = rules.mixed_strings, rules.by_chance, rules.rest
         self._how_drawn: Drawing | None = None
@@ -211,8 +213,11 @@ class SparseHypothesis:
         """Whether the key's rows are those of a string that somebody listed, drawn to what was expected of it."""
         return self._weighed and self._distinct is not None and key in self._by_list
 
-    def counted(self, keys: Collection[Key], factor: Factor) -> dict[Key, CountedKey]:
-        """Of the rows that a condition on one finite column selects, of those keys that were counted by it."""
+    def counted(self, keys: Collection[Key], factor: Factor, inside: Estimates | None = None) -> dict[Key, CountedKey]:
+        """Of the rows that a condition on one finite column selects, of those keys that were counted by it.
+
+        ``inside``: the variance of what the rows of each cell count.
+        """
         (column,) = factor.columns
         weights = factor.weights / factor.unit
         squares = np.square(weights)
@@ -225,6 +230,8 @@ class SparseHypothesis:
             return {}
         places, (measured, noise) = [found.places[key] for key in known], cells.measured_of(known)
         each = found.cells.variances[places] @ squares
+        if found.leaning is not None:
+            each = np.maximum(each, found.leaning.variance(places, weights, inside))
         apart, noise = (measured - found.cells.counts[places]) @ weights, noise * squares.sum()
         return {k: CountedKey(*of) for k, *of in zip(known, each.tolist(), apart.tolist(), noise.tolist(), strict=True)}
 
@@ -355,6 +362,10 @@ class SparseHypothesis:
             return
         marginal = own.sum(axis=others, keepdims=True)
         shape = [len(places) if a == 0 else n if a == i + 1 else 1 for a, n in enumerate(own.shape)]
+        if self._lean:  # cut at 0, many small ones would be too many
+            ratio = np.where(marginal > _TINY, wanted.reshape(shape) / np.maximum(marginal, _TINY), 0.0)
+            out[places] = own * np.clip(ratio, -MOST_TIMES, MOST_TIMES)
+            return
         ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)
         out[places] = own * np.clip(ratio, 0.0, MOST_TIMES)
 
@@ -374,5 +385,6 @@ class SparseHypothesis:
                 if self._mixed
                 else rest_of(whole, found.counts, cells.variances)
             )
-            known = self._found[column] = _Found(of, {k: n for n, k in enumerate(cells.keys)}, found, rest)
+            lean = leaning(cells.measured, cells.variances, found.counts, shares) if self._lean else None
+            known = self._found[column] = _Found(of, {k: n for n, k in enumerate(cells.keys)}, found, rest, lean)
         return known

@@ -89,6 +89,16 @@ class ByValue:
                 added += counts * here * float(doubt[cell])
         return sd, added
 
+    @property
+    def inside(self) -> Estimates | None:
+        """The variance of what the rows of each cell count, 0 or 1, where only one column's values are asked about."""
+        if self.query.value is not None or len(self.query.touched) != 1:
+            return None
+        (column,) = self.query.touched
+        share, out = self._insides[column].share, np.zeros(self.table.finite_domain(column).size)
+        out[: len(share)] = share * (1.0 - share)
+        return out
+
     def _of_sum(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
         value = self.query.value or ""
         positions, weights = self.positions(value), self._weights

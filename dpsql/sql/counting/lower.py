@@ -312,16 +312,17 @@ class Lowering:
         return [b for b, cells in unsettled if cells is not None and (possible & self._spread(c, b, cells)).any()]
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
-        """Questions about values of at most one number; beside listed strings, by rules before 33, over cells with a
-        value for each."""
+        """Questions about values of at most one number; beside listed strings a number is summed over cells, with a
+        value for each, and by rules before 33 all is counted so."""
         numbers = {i: c.value for i, c in enumerate(split) if c.value is not None and c.value.steps}
         groups = prod([len(self._group_codes(g).values) for g in range(len(self._groups))]) if numbers else 1
         summed = summed_by_value(self._table, numbers, groups)
         found = [self._answer(c, by_cells=i in numbers and i != summed) for i, c in enumerate(split)]
         if summed is not None and not numbers[summed].straight and is_beyond(pieces_held(found)):
             found[summed] = self._answer(split[summed], by_cells=True)  # chords may reach beyond all values
-        if not self._values.listed_by_value and values_beside_strings(found):
-            return [self._answer(c, by_cells=True) for c in split]
+        if values_beside_strings(found):
+            counts = self._values.listed_by_value
+            return [self._answer(c, by_cells=i in numbers or not counts) for i, c in enumerate(split)]
         return found
 
     def _tie(self, parts: Sequence[Summand]) -> None:

@@ -67,10 +67,7 @@ def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.Du
 def _exactly(engine: DuckDbEngine, query: LinearQuery, off_by: int) -> Answer:
     keyed, unit = query.keyed, query.unit
     if keyed is not None:
-        asked = (query.intervals, query.value)
-        counts = engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope, *asked)
-        counts = counts.map(lambda n: n.astype(object))
-        unit *= 1 if query.value is None else FIXED_POINT
+        counts = engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope, query.intervals)
     elif query.value is not None:
         counts = engine.sums(query.table, query.value, query.scope, query.intervals).map(lambda n: n.astype(object))
         unit *= FIXED_POINT

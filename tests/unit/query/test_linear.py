@@ -101,12 +101,20 @@ def test_queries_of_other_values_are_other_queries() -> None:
     assert low.touched == ("a", "x") and both.touched == ("a", "x", "y") and low.scope == ("a",)
 
 
-def test_values_are_not_asked_beside_strings_or_fine_weights() -> None:
+def test_values_are_not_asked_with_fine_weights_or_where_strings_are_tied_to_them() -> None:
     listed = KeyedFactor(("w",), (("x",),), (), np.array([1]))
+    tied = KeyedFactor(("w",), (("x",),), (LOW.column,), np.array([[1, 0]]))
     fine = Factor(("b",), np.array([0, 1]), 2 * VALUE_UNIT)
-    for factors, keyed in (((fine,), None), ((A,), listed)):
+    for factors, keyed, value in (((fine,), None, None), ((A,), tied, None), ((A,), listed, "x")):
         with pytest.raises(InternalError, match="about values"):
-            LinearQuery("t", factors, keyed, intervals=(LOW,))
+            LinearQuery("t", factors, keyed, value, (LOW,))
+
+
+def test_a_stretch_of_values_beside_strings_is_a_question_of_its_own() -> None:
+    listed = KeyedFactor(("w",), (("x",),), (), np.array([1]))
+    asked = [LinearQuery("t", (A,), keyed, None, told) for keyed in (None, listed) for told in ((), (LOW,), (HIGH,))]
+    assert len({q.digest for q in asked}) == len({q.outline for q in asked}) == len(asked)
+    assert asked[4].is_indicator and asked[4].is_by_value and asked[4].touched == ("a", "x")
 
 
 @pytest.mark.parametrize("weights", [[0, 1, 2], [3, 0, 3]])
