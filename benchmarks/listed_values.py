@@ -83,7 +83,8 @@ TABLES = {
     "accounts": Listed(accounts, "min = 0, max = 2000", (1, 4)),
     "flights": Listed(flights, "min = 0, max = 5000, bins = 20", (1, 12)),
     "diamonds": Listed(
-        _of_r("ggplot2", "diamonds", "SELECT concat_ws(' ', cut, color, clarity) AS word, price AS x, round(carat) AS z"),
+        _of_r("ggplot2", "diamonds", "SELECT concat_ws(' ', cut, color, clarity) AS word, price AS x, "
+              "round(carat) AS z"),
         "min = 0, max = 20000, bins = 40",
         (0, 5),
     ),

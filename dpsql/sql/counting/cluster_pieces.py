@@ -99,7 +99,8 @@ class ClusterPieces:
             apart = any(value is not None and value.columns == {a.name} and a.classes is None for a in axes)
             numbers = None if apart or value is None else self._numbers(value, axes)
             return box_pieces(self.table, c, axes, sure, numbers, self._pieces)
-        by_cells = by_cells or (not self.values.listed_by_value and any(a.text is not None for a in axes))
+        counts = value is None and self.values.listed_by_value
+        by_cells = by_cells or (not counts and any(a.text is not None for a in axes))
         straight = None if value is None or by_cells else value.straight
         if self.values.by_value and not by_cells and where.is_sure and (value is None) == (straight is None):
             found = asked_by_value(self.table, axes, sure, straight)
