@@ -52,22 +52,27 @@ def halves(cells: int) -> Halves:
 
 @dataclass(frozen=True, eq=False)
 class Leaning:
-    """Estimated ``counts`` of cells, >= 0, shape (strings, cells). ``variances``: of what is unknown of how many rows
-    each halving has on one side, shape (strings, halvings), in squares of counts. ``crowding``: as in ``crowded``."""
+    """Estimated ``counts`` of cells, >= 0, shape (strings, cells). ``moved``: how many more rows each halving has on
+    its first side by what was measured of it, as far as strings stray, shape (strings, halvings), in counts;
+    ``variances``: of what is unknown of that, in their squares. ``crowding``: as in ``crowded``."""
 
     counts: Floats
+    moved: Floats
     variances: Floats
     crowding: float
 
     def variance(self, places: Sequence[int], weights: Floats, inside: Floats | None = None) -> Floats:
-        """Of the rows of these strings with ``weights`` of their cells, in squares of counts; shape (places,).
+        """The mean square of what the rows of these strings with ``weights`` of their cells are off by, in squares of
+        counts; shape (places,). Estimates are not moved by it: of few strings it may be noise.
 
         ``inside``: the variance of what the rows of a cell count, which is 0 where all count the same.
         """
         cells, of = self.counts[places], halves(self.counts.shape[1])
         rows, weighted = _sides(cells, of), _sides(cells * weights, of)
         left, right = (w / np.maximum(r, _TINY) for w, r in zip(weighted, rows, strict=True))
-        out: Floats = (self.variances[places] * (left - right) ** 2).sum(axis=1)
+        times = left - right
+        off = (self.moved[places] * times).sum(axis=1)
+        out: Floats = off**2 + (self.variances[places] * times**2).sum(axis=1)
         return out if inside is None else out + self.crowding * (cells**2 @ inside)
 
 
@@ -84,7 +89,8 @@ def leaning(values: Floats, variances: Floats, counts: Floats, shares: Floats) -
     for level in np.unique(of.level):
         here = of.level == level
         open_[:, here] = _share(off[:, here], noise[:, here], most[:, here]) * most[:, here]
-    return Leaning(cells, open_ * noise / (open_ + noise), crowded(values, variances, cells, shares))
+    kept = open_ / (open_ + noise)
+    return Leaning(cells, kept * off, kept * noise, crowded(values, variances, cells, shares))
 
 
 def crowded(values: Floats, variances: Floats, cells: Floats, shares: Floats) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpsql.query import Factor, LinearQuery, is_part, union
+from dpsql.query import Factor, KeyedFactor, LinearQuery, is_part, most_counted, union
 
 A = [np.array(w) for w in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1])]
 B = [np.array(w) for w in ([1, 0], [0, 1], [1, 1])]
@@ -76,3 +76,35 @@ def test_a_union_of_all_cells_asks_for_all_rows() -> None:
     whole = union([query(a, B[0]) for a in A[:3]])
     assert whole is not None
     assert whole.digest == query(None, B[0]).digest
+
+
+def test_no_row_counts_in_more_queries_than_is_said() -> None:
+    """Against every row that there may be, of strings and two columns; equal where all or none are apart."""
+    rng = np.random.default_rng(2)
+    exact = 0
+    for _ in range(300):
+        queries = []
+        for _ in range(int(rng.integers(1, 6))):
+            words = sorted(set(rng.choice(["u", "v", "w"], size=int(rng.integers(1, 4))).tolist()))
+            keyed = KeyedFactor(("s",), tuple((w,) for w in words), (), np.ones(len(words), dtype=np.int64))
+            factors = tuple(Factor((name,), rng.integers(0, 2, size)) for name, size in (("a", 3), ("b", 2)))
+            queries.append(LinearQuery("t", factors, keyed))
+        counts = [
+            sum(
+                (word,) in q.keyed.strings and q.factors[0].weights[a] > 0 and q.factors[1].weights[b] > 0
+                for q in queries
+                if q.keyed is not None
+            )
+            for word, a, b in product("uvw", range(3), range(2))
+        ]
+        found = most_counted(queries)
+        assert max(counts) <= found <= len(queries)
+        exact += found == max(1, *counts)
+    assert exact > 100
+
+
+def test_queries_without_strings_in_common_never_share_a_row() -> None:
+    listed = [KeyedFactor(("s",), ((w,),), (), np.array([1])) for w in "uvw"]
+    assert most_counted([LinearQuery("t", (Factor(("a",), A[4]),), keyed) for keyed in listed]) == 1
+    many = [LinearQuery("t", (Factor(("a",), A[4]),), listed[0], intervals=()) for _ in range(3)]
+    assert most_counted(many) == 3

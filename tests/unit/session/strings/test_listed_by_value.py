@@ -1,0 +1,91 @@
+"""Strings beside stretches of values: what a hard round measures of one statement's numbers, and for how much noise."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from dpsql.domain import CategoryDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.engine.memory import MemoryEngine
+from dpsql.ledger import MemoryLedger
+from dpsql.planning import make_plan
+from dpsql.policy import Policy, Privacy
+from dpsql.query import Factor, Interval, KeyedFactor, LinearQuery, linear_query
+from dpsql.session.asker import Asker
+from tests.support.asking import ask_all
+from tests.support.entropy import SeededEntropy
+
+TABLE = TableDomain(
+    "t",
+    (CategoryDomain("a", ("x", "y"), nullable=False), NumberDomain("n", (0.0, 10.0, 100.0)), TextDomain("w")),
+)
+NUMBER = 20_000
+ROWS = {
+    "a": ["xy"[i % 2] for i in range(NUMBER)],
+    "n": [1.0 if i % 4 < 2 else 8.0 for i in range(NUMBER)],
+    "w": ["low" if i % 4 < 2 else "high" for i in range(NUMBER)],
+}
+"""Half of the first bin's rows are below 3: all of one string's, and none of the other's."""
+IN_FIRST_BIN = Factor(("n",), np.array([1, 0, 0]))
+X, Y = (Factor(("a",), np.array(w)) for w in ([1, 0], [0, 1]))
+
+
+def listing(*strings: str, beside: Factor | None = None) -> LinearQuery:
+    keyed = KeyedFactor(("w",), tuple((s,) for s in sorted(strings)), (), np.ones(len(strings), dtype=np.int64))
+    factors = [IN_FIRST_BIN] if beside is None else [beside, IN_FIRST_BIN]
+    query = linear_query(TABLE, factors, keyed)
+    assert query is not None
+    return replace(query, intervals=(Interval("n", 0.0, 3.0),))
+
+
+def truth(query: LinearQuery) -> int:
+    assert query.keyed is not None
+    words = {key[0] for key in query.keyed.strings}
+    kinds = [f.weights for f in query.factors if f.columns == ("a",)]
+    rows = zip(ROWS["a"], ROWS["n"], ROWS["w"], strict=True)
+    return sum(w in words and n <= 3.0 and all(k["xy".index(str(a))] for k in kinds) for a, n, w in rows)
+
+
+def measured(queries: Sequence[LinearQuery], neighbors: str = "add-remove") -> tuple[Asker, list[float]]:
+    """A session that was asked all of them at once, and the noise of each number that its hard round released."""
+    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6), neighbors), (TABLE,))
+    plan = make_plan(rules)
+    ledger = MemoryLedger({"plan": plan.to_json()})
+    session = Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, SeededEntropy(5))
+    answers = ask_all(session, queries)
+    for query, answer in zip(queries, answers, strict=True):
+        assert answer.source == "measurement" and answer.certified
+        assert abs(float(answer.value or 0) - truth(query)) <= 2.5 * float(answer.error or 0)
+    payload = next(e.payload for e in reversed(ledger.events()) if "measurements" in e.payload or "sigma" in e.payload)
+    hard = payload.get("measurements", [payload])
+    assert {m["kind"] for m in hard} == {"one count"}
+    return session, [float.fromhex(m["sigma"]) for m in hard]
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_groups_cost_what_one_of_them_does(neighbors: str) -> None:
+    session, noise = measured([listing("low"), listing("high")], neighbors)
+    assert noise == [float(session.states["t"].plan.net.sigma)] * 2
+    assert sum(e.kind == "hard" for e in session.bench.ledger.events()) == 1
+
+
+def test_groups_of_a_finite_column_do_too() -> None:
+    session, noise = measured([listing("low", beside=X), listing("low", beside=Y)])
+    assert noise == [float(session.states["t"].plan.net.sigma)] * 2
+
+
+def test_lists_that_share_a_string_have_the_noise_of_both() -> None:
+    session, noise = measured([listing("low", "high"), listing("low", "other")])
+    both = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
+    assert noise == pytest.approx([both, both], rel=1e-3)
+
+
+def test_another_session_says_the_same() -> None:
+    queries = [listing("low"), listing("high")]
+    session, _ = measured(queries)
+    said = ask_all(session, queries)
+    again = Asker(session.policy, session.plan, session.bench.engine, session.bench.ledger, SeededEntropy(6))
+    assert [(a.value, a.error) for a in ask_all(again, queries)] == [(a.value, a.error) for a in said]
