@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.engine.memory import MemoryEngine
+from dpsql.first import Bench
 from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan
 from dpsql.policy import Policy, Privacy
-from dpsql.query import Factor, Interval, KeyedFactor, LinearQuery, linear_query
+from dpsql.query import Factor, Interval, KeyedFactor, LinearQuery, linear_query, most_counted
 from dpsql.session.asker import Asker
 from tests.support.asking import ask_all
 from tests.support.entropy import SeededEntropy
@@ -29,6 +31,7 @@ ROWS = {
     "w": ["low" if i % 4 < 2 else "high" for i in range(NUMBER)],
 }
 """Half of the first bin's rows are below 3: all of one string's, and none of the other's."""
+EMPTY = MemoryLedger({})
 IN_FIRST_BIN = Factor(("n",), np.array([1, 0, 0]))
 X, Y = (Factor(("a",), np.array(w)) for w in ([1, 0], [0, 1]))
 
@@ -89,3 +92,28 @@ def test_another_session_says_the_same() -> None:
     said = ask_all(session, queries)
     again = Asker(session.policy, session.plan, session.bench.engine, session.bench.ledger, SeededEntropy(6))
     assert [(a.value, a.error) for a in ask_all(again, queries)] == [(a.value, a.error) for a in said]
+
+
+def test_a_row_changes_no_more_numbers_than_the_noise_is_made_for() -> None:
+    """Every row that may come beside ten others, and statements of up to four random queries, weighted ones too."""
+    rng = np.random.default_rng(7)
+    every = list(product("xy", (1.0, 8.0, 50.0, None), ("low", "high", None)))
+    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE,))
+
+    def values(rows: Sequence[tuple[str, float | None, str | None]], queries: Sequence[LinearQuery]) -> list[int]:
+        a, n, w = zip(*rows, strict=True)
+        bench = Bench(make_plan(rules), MemoryEngine(rules, {"t": {"a": a, "n": n, "w": w}}), EMPTY, SeededEntropy(1))
+        return [bench.floor_of_listed(q).reveal() for q in queries]
+
+    for _ in range(40):
+        queries = []
+        for _ in range(int(rng.integers(1, 5))):
+            words = sorted(rng.choice(["low", "high", "other"], size=int(rng.integers(1, 3)), replace=False).tolist())
+            keyed = KeyedFactor(("w",), tuple((s,) for s in words), (), np.ones(len(words), dtype=np.int64))
+            beside = Factor(("a",), rng.integers(0, 3, 2), 2)
+            queries.append(LinearQuery("t", (beside, IN_FIRST_BIN), keyed, None, (Interval("n", 0.0, 3.0),)))
+        rows = [every[i] for i in rng.integers(len(every), size=10)]
+        before = values(rows, queries)
+        for row in every:
+            off = np.array(values([*rows, row], queries)) - before
+            assert float(off @ off) <= most_counted(queries)
