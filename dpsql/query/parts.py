@@ -4,15 +4,14 @@ Errors of answers are not independent where questions share rows. What is shared
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 from math import prod
 
 import numpy as np
 
 from dpsql.query.linear import Factor, Key, LinearQuery
 
-MOST_COMPARED = 256
-"""Queries about one string, each of which is compared with all others."""
+MOST_LOOKED_AT = 1 << 22
+"""Cells of several factors by queries: of more the factors are looked at one by one."""
 
 
 def is_part(part: LinearQuery, whole: LinearQuery) -> bool:
@@ -53,18 +52,24 @@ def most_counted(queries: Sequence[LinearQuery]) -> int:
     for query in queries:
         for key in dict.fromkeys(query.keyed.strings if query.keyed is not None else ()):
             by_key.setdefault(key, []).append(query)
-    most = 1
-    for together in by_key.values():
-        few = most < len(together) <= MOST_COMPARED
-        if not (few and all(map(_are_apart, *zip(*combinations(together, 2), strict=True)))):
-            most = max(most, len(together))
-    return most
+    together = {tuple([q.digest for q in of]): of for of in by_key.values()}  # most keys are in the same queries
+    return max((_most_in_a_cell(of) for of in together.values()), default=1)
 
 
-def _are_apart(one: LinearQuery, other: LinearQuery) -> bool:
-    """Whether a factor of both tells that no row counts in both."""
-    both = zip(one.factors, other.factors, strict=True)
-    return any(not ((a.weights > 0) & (b.weights > 0)).any() for a, b in both if a.columns == b.columns)
+def _most_in_a_cell(queries: Sequence[LinearQuery]) -> int:
+    """The most of these queries that one cell of their factors counts for, or a number that is not below it."""
+    counted = [
+        np.stack([f.weights.reshape(-1) > 0 for f in fs]) for fs in zip(*[q.factors for q in queries], strict=True)
+    ]
+    counted = [np.unique(one, axis=1).astype(np.int64) for one in counted]
+    if not counted:
+        return len(queries)
+    if prod(one.shape[1] for one in counted) * len(queries) > MOST_LOOKED_AT:
+        return min(int(one.sum(axis=0).max()) for one in counted)
+    cells = np.ones((len(queries), 1), dtype=np.int64)
+    for one in counted:
+        cells = (cells[:, :, None] * one[:, None, :]).reshape(len(queries), -1)
+    return int(cells.sum(axis=0).max())
 
 
 def union(queries: Sequence[LinearQuery]) -> LinearQuery | None:

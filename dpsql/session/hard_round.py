@@ -63,7 +63,7 @@ class HardRound:
         if model.construction is not None:
             return self._update(state, model, query)
         if query.is_by_value and query.keyed is not None:
-            return self._listed(state, query, same)
+            return self._listed(state, model, query, same)
         if query.is_by_value:
             summed = self._sums(query, same, state.plan.net.sigma)
             return encode_measurement(ANSWER, summed), partial(_read, summed)
@@ -92,20 +92,34 @@ class HardRound:
         return encode_measurement(UPDATE, released), partial(_only, query, found)
 
     def _listed(
-        self, state: TableState, query: LinearQuery, same: Sequence[LinearQuery]
+        self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
     ) -> tuple[dict[str, Any], Found]:
-        """All of the precision answers the query and ``same``, each as one number: where a row counts in one of them at
-        most they cost what one does. Nothing of it stays in the model."""
-        asked, sigma = {q.digest: q for q in (query, *same)}, state.plan.net.sigma
-        times = most_counted(list(asked.values()))
-        if times > 1:
-            sigma = self._bench.plan.release_sigma(self._bench.plan.measure_cost, times * state.plan.l2_squared)
+        """The query and ``same``, each as one number, at the price of one where a row counts in one of them at most.
+
+        Half of the precision measures their cells, which stay in the model, where not all strings have any.
+        """
+        asked, bench, cost = {q.digest: q for q in (query, *same)}, self._bench, self._bench.plan.measure_cost
+        learns = not self._knows_cells(model, query, list(asked.values()))
+        times, spent = most_counted(list(asked.values())), cost // 2 if learns else cost
+        sigma = state.plan.net.sigma
+        if times > 1 or learns:
+            sigma = bench.plan.release_sigma(spent, times * state.plan.l2_squared)
         values = [self.value(q).map(lambda n: np.array(n, dtype=np.int64)) for q in asked.values()]
-        measured = [self._bench.measured(value, sigma, query.table) for value in values]
+        measured = [bench.measured(value, sigma, query.table) for value in values]
         found = {digest: (int(m.values), float(sigma)) for digest, m in zip(asked, measured, strict=True)}
         payloads = [(ONE_COUNT, m) for m in measured]
+        if learns:
+            payloads.append((CONTINGENCY, self._scope(state, model, query, same, self._half(state))))
         payload = encode_measurement(*payloads[0]) if len(payloads) == 1 else encode_measurements(payloads)
         return payload, partial(_of_digest, found)
+
+    def _knows_cells(self, model: TableModel, query: LinearQuery, asked: Sequence[LinearQuery]) -> bool:
+        """Whether a first touch, or an earlier round, has counted all strings of these by their one finite column."""
+        keyed = query.keyed
+        if keyed is None or len(query.scope) > 1:
+            return False
+        sparse = model.sparse(keyed.text_columns)
+        return all(sparse.has_cells(key, query.scope) for q in asked if q.keyed for key in q.keyed.strings)
 
     def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """Half of the precision answers the query as one count, half measures its keys."""

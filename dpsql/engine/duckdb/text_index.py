@@ -210,8 +210,8 @@ class TextIndex:
         )
 
     def _make_room(self) -> None:
-        """Drop the oldest; the counts of whole strings and the newest stay."""
-        oldest = [key for key in self._counts if key != _WHOLE][:-1]
+        """Drop the oldest, those of stretches of values first; the counts of whole strings and the newest stay."""
+        oldest = sorted([key for key in self._counts if key != _WHOLE][:-1], key=lambda key: not key[1])
         while oldest and sum(s.nbytes for s in self._counts.values()) > INDEX_BYTES:
             del self._counts[oldest.pop(0)]
 

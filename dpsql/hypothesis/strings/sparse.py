@@ -363,7 +363,8 @@ class SparseHypothesis:
         marginal = own.sum(axis=others, keepdims=True)
         shape = [len(places) if a == 0 else n if a == i + 1 else 1 for a, n in enumerate(own.shape)]
         if self._lean:  # cut at 0, many small ones would be too many
-            ratio = np.where(marginal > _TINY, wanted.reshape(shape) / np.maximum(marginal, _TINY), 0.0)
+            some = np.abs(marginal) > _TINY
+            ratio = np.where(some, wanted.reshape(shape), 0.0) / np.where(some, marginal, 1.0)
             out[places] = own * np.clip(ratio, -MOST_TIMES, MOST_TIMES)
             return
         ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)

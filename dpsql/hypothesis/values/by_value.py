@@ -259,8 +259,9 @@ class ByValue:
 
     def _nothing(self) -> LinearQuery:
         """Of weight 0 everywhere: a model may know of no row in the bins that are asked about."""
-        (first, *_) = self.table.finite
-        return LinearQuery(self.table.name, (Factor((first.name,), np.zeros(first.size, dtype=np.int64)),))
+        keyed = self.query.keyed
+        first = next(c for c in self.table.finite if keyed is None or c.name not in keyed.columns)
+        return LinearQuery(self.table.name, (Factor((first.name,), np.zeros(first.size, dtype=np.int64)),), keyed)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -320,10 +320,13 @@ class Lowering:
         found = [self._answer(c, by_cells=i in numbers and i != summed) for i, c in enumerate(split)]
         if summed is not None and not numbers[summed].straight and is_beyond(pieces_held(found)):
             found[summed] = self._answer(split[summed], by_cells=True)  # chords may reach beyond all values
-        if values_beside_strings(found):
-            counts = self._values.listed_by_value
-            return [self._answer(c, by_cells=i in numbers or not counts) for i, c in enumerate(split)]
-        return found
+        if not values_beside_strings(found):
+            return found
+        if self._values.listed_by_value:
+            found = [self._answer(c, by_cells=i in numbers) for i, c in enumerate(split)]
+            if not weighed_by_too_many(pieces_held(found), listed=True):
+                return found
+        return [self._answer(c, by_cells=True) for c in split]
 
     def _tie(self, parts: Sequence[Summand]) -> None:
         """Makes products whose rows would be weighed by too many columns one value for each cell of all of them."""

@@ -185,17 +185,25 @@ def _coarse_units(units: Sequence[int], taken: int, most: int) -> list[int] | No
     return found
 
 
-def weighed_by_too_many(components: Sequence[Iterable[Sequence[QueryPiece]]]) -> bool:
-    """Whether ``terms_of`` refuses a combination of pieces, one of each component's; none where one lists strings."""
+def weighed_by_too_many(components: Sequence[Iterable[Sequence[QueryPiece]]], *, listed: bool = False) -> bool:
+    """Whether ``terms_of`` refuses a combination of pieces, one of each component's; unless ``listed`` none where one
+    lists strings."""
     asked = [[p.query for here in c for p in here] for c in components]
-    if any(q.keyed is not None for queries in asked for q in queries):
+    if not listed and any(q.keyed is not None for queries in asked for q in queries):
         return False
-    kinds = [{(tuple(sorted([f.unit for f in q.factors])), q.is_by_value) for q in queries} for queries in asked]
+    kinds = [{_units_of(q) for q in queries} for queries in asked]
     for chosen in product(*[kind for kind in kinds if kind]):
-        most = VALUE_UNIT if any(by_value for _, by_value in chosen) else FIXED_POINT
-        if _coarse_units([unit for units, _ in chosen for unit in units], 1, most) is None:
+        most = VALUE_UNIT if any(by_value for _, _, by_value in chosen) else FIXED_POINT
+        taken = prod(unit for _, unit, _ in chosen)
+        if _coarse_units([unit for units, _, _ in chosen for unit in units], taken, most) is None:
             return True
     return False
+
+
+def _units_of(query: LinearQuery) -> tuple[tuple[int, ...], int, bool]:
+    """Those of its factors, in order, that of its listed strings, and whether it is about values."""
+    taken = 1 if query.keyed is None else query.keyed.unit
+    return tuple(sorted([f.unit for f in query.factors])), taken, query.is_by_value
 
 
 def is_beyond(components: Sequence[Iterable[Sequence[QueryPiece]]]) -> bool:

@@ -52,7 +52,9 @@ def truth(query: LinearQuery) -> int:
     return sum(w in words and n <= 3.0 and all(k["xy".index(str(a))] for k in kinds) for a, n, w in rows)
 
 
-def measured(queries: Sequence[LinearQuery], neighbors: str = "add-remove") -> tuple[Asker, list[float]]:
+def measured(
+    queries: Sequence[LinearQuery], neighbors: str = "add-remove", *, learns: bool = False
+) -> tuple[Asker, list[float]]:
     """A session that was asked all of them at once, and the noise of each number that its hard round released."""
     rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6), neighbors), (TABLE,))
     plan = make_plan(rules)
@@ -64,8 +66,9 @@ def measured(queries: Sequence[LinearQuery], neighbors: str = "add-remove") -> t
         assert abs(float(answer.value or 0) - truth(query)) <= 2.5 * float(answer.error or 0)
     payload = next(e.payload for e in reversed(ledger.events()) if "measurements" in e.payload or "sigma" in e.payload)
     hard = payload.get("measurements", [payload])
-    assert {m["kind"] for m in hard} == {"one count"}
-    return session, [float.fromhex(m["sigma"]) for m in hard]
+    kinds, noise = [m["kind"] for m in hard], [float.fromhex(m["sigma"]) for m in hard]
+    assert kinds == ["one count"] * len(queries) + ["contingency"] * learns
+    return session, noise
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -75,15 +78,27 @@ def test_groups_cost_what_one_of_them_does(neighbors: str) -> None:
     assert sum(e.kind == "hard" for e in session.bench.ledger.events()) == 1
 
 
-def test_groups_of_a_finite_column_do_too() -> None:
-    session, noise = measured([listing("low", beside=X), listing("low", beside=Y)])
-    assert noise == [float(session.states["t"].plan.net.sigma)] * 2
+def test_groups_of_a_finite_column_do_too_beside_what_they_teach() -> None:
+    """No first touch has counted strings by two columns: half of the precision stays in the model."""
+    session, noise = measured([listing("low", beside=X), listing("low", beside=Y)], learns=True)
+    half = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
+    assert noise == pytest.approx([half] * 3, rel=1e-3)
+    model, cells = session.states["t"].model, replace(listing("low", beside=X), intervals=())
+    assert model is not None
+    known = model.measured(cells)
+    assert known is not None and abs(known[0] - NUMBER / 4) < 6 * known[1]
 
 
 def test_lists_that_share_a_string_have_the_noise_of_both() -> None:
-    session, noise = measured([listing("low", "high"), listing("low", "other")])
+    session, noise = measured([listing("low", "high"), listing("low")])
     both = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
     assert noise == pytest.approx([both, both], rel=1e-3)
+
+
+def test_strings_that_no_first_touch_has_counted_are_counted_then() -> None:
+    session, noise = measured([listing("low", "other")], learns=True)
+    half = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
+    assert noise == pytest.approx([half, half], rel=1e-3)
 
 
 def test_another_session_says_the_same() -> None:
