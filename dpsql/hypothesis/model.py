@@ -13,11 +13,12 @@ from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
+from dpsql.hypothesis.strings.leaning import crowding
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
-from dpsql.hypothesis.values.by_value import ByValue, Cells
+from dpsql.hypothesis.values.by_value import ByValue, Cells, OfStrings
 from dpsql.hypothesis.values.positions import Positions
 from dpsql.memo import Memo
-from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Factor, Key, LinearQuery
+from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Factor, Key, KeyedFactor, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
@@ -181,7 +182,16 @@ class TableModel:
     def _cells(self) -> Cells:
         count = self.hypothesis.answer if self.construction is None else self.construction.answer
         rows = self.hypothesis.contingency
-        return Cells(self.estimate, count, lambda c: rows((c,)), self.row_count, self._noise_beside)
+        strings = OfStrings(self._crowding, self._listed_noise)
+        return Cells(self.estimate, count, lambda c: rows((c,)), self.row_count, self._noise_beside, strings)
+
+    def _crowding(self, keyed: KeyedFactor, column: str) -> float:
+        sparse = self.sparse(keyed.text_columns)
+        return crowding([sparse.rows(k) for k in keyed.strings], sparse.leaning(column))
+
+    def _listed_noise(self, keyed: KeyedFactor, column: str) -> float:
+        sigmas = self.sparse(keyed.text_columns).cell_sigmas(column)
+        return hypot(*[sigmas.get(k, inf) for k in keyed.strings])
 
     def _noise_beside(self, column: str, others: Sequence[Factor]) -> float:
         """Sd of how many rows of a cell of ``column`` meet ``others``, at most, by the measured pairs of it and each of

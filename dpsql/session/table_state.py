@@ -4,6 +4,7 @@ A fold of the ledger's events under a frozen plan: nothing here was drawn, and r
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, hypot, inf, sqrt
 
@@ -160,7 +161,10 @@ class TableState:
         return values.tolist() if told.all() else None
 
     def is_tested(self, query: LinearQuery) -> bool:
-        """Whether the net guards the query, as long as tests are left."""
+        """Whether the net guards the query, as long as tests are left. Strings beside stretches of values have bars for
+        whatever is unknown inside bins, where a hard round would teach nothing of the next stretch."""
+        if self.plan.rules.listed_by_value and query.keyed is not None and query.is_by_value:
+            return self.error_bar(query) is None
         match self.plan.way:
             case Way.LOCAL:
                 inside = self.plan.rules.by_value and query.is_by_value and len(query.touched) > 1
@@ -222,7 +226,11 @@ class TableState:
         if counted is None:
             return None
         sd, added = model.unknown_inside(query)
-        return ceil(hypot(counted, DEVIATIONS * sd) + added)
+        bar = hypot(counted, DEVIATIONS * sd) + added
+        if query.keyed is not None:  # they have no more rows there than in the whole bins
+            whole, said = replace(query, intervals=()), model.estimate(query)
+            bar = min(bar, max(said, model.estimate(whole) + float(self._keyed_bar(model, whole) or inf) - said))
+        return ceil(bar)
 
     def line_of(self, query: LinearQuery, origin: float) -> tuple[float, float] | None:
         """The model's sum of distances from ``origin``, in shares of the range, over the rows of a sum of values, and

@@ -17,6 +17,9 @@ from dpsql.hypothesis.strings.mixture import Floats
 
 SURE = 1.0
 """Sds of what noise alone makes of it by which strings are taken to stray more than it seems."""
+LEAST_CROWDED = 0.25
+"""How far strings are taken to crowd inside of cells at least: one value that most rows of some strings have, as a fee
+of 0, is seen in no cell beside it."""
 ROUNDS = 8
 """Of scoring, from one half on."""
 _TINY = 1e-9
@@ -54,7 +57,7 @@ def halves(cells: int) -> Halves:
 class Leaning:
     """Estimated ``counts`` of cells, >= 0, shape (strings, cells). ``moved``: how many more rows each halving has on
     its first side by what was measured of it, as far as strings stray, shape (strings, halvings), in counts;
-    ``variances``: of what is unknown of that, in their squares. ``crowding``: as in ``crowded``."""
+    ``variances``: of what is unknown of that, in their squares. ``crowding``: as in ``crowded``, inside of cells."""
 
     counts: Floats
     moved: Floats
@@ -90,7 +93,19 @@ def leaning(values: Floats, variances: Floats, counts: Floats, shares: Floats) -
         here = of.level == level
         open_[:, here] = _share(off[:, here], noise[:, here], most[:, here]) * most[:, here]
     kept = open_ / (open_ + noise)
-    return Leaning(cells, kept * off, kept * noise, crowded(values, variances, cells, shares))
+    return Leaning(cells, kept * off, kept * noise, max(LEAST_CROWDED, crowded(values, variances, cells, shares)))
+
+
+def crowding(rows: Sequence[float], found: Leaning | None) -> float:
+    """How far the rows of some strings together may crowd inside of a cell, in [0, 1]: as far as each does, and less
+    where they are many. 1 for one string of which nothing is known.
+
+    >>> crowding([100.0], None), crowding([100.0] * 4, None)
+    (1.0, 0.25)
+    """
+    each = np.maximum(np.array(rows), 0.0)
+    alike = float((each**2).sum()) / max(float(each.sum()) ** 2, _TINY)
+    return min(1.0, alike) * (1.0 if found is None else found.crowding)
 
 
 def crowded(values: Floats, variances: Floats, cells: Floats, shares: Floats) -> float:

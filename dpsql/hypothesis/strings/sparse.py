@@ -235,6 +235,14 @@ class SparseHypothesis:
         apart, noise = (measured - found.cells.counts[places]) @ weights, noise * squares.sum()
         return {k: CountedKey(*of) for k, *of in zip(known, each.tolist(), apart.tolist(), noise.tolist(), strict=True)}
 
+    def leaning(self, column: str) -> Leaning | None:
+        """How strings that were counted by the column lean; ``None`` where none was, and by rules before 33."""
+        return self._cells_of(column).leaning if column in self._cells else None
+
+    def cell_sigmas(self, column: str) -> Mapping[Key, float]:
+        """The least noise with which each of the keys that were was counted by the column."""
+        return self._by_column.get(column, NOTHING)
+
     def knows(self, key: Key) -> bool:
         """Whether the key was ever measured."""
         return key in self._weights

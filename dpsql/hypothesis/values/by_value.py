@@ -7,13 +7,14 @@ from math import inf, prod, sqrt
 
 import numpy as np
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.values.beside_neighbours import Beside, Met, beside_neighbours
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.positions import SPREAD, Positions
-from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
+from dpsql.query import Estimates, Factor, KeyedFactor, LinearQuery, Weights, linear_query
 
 CUT_SHIFT = 0.1
 """Sd by which a group's share of a bin that a condition halves differs from the table's, beside chance."""
@@ -25,16 +26,26 @@ _Estimate = Callable[[LinearQuery], float]
 
 
 @dataclass(frozen=True)
+class OfStrings:
+    """Of listed strings and a column: how far their rows are ``crowding`` inside of its bins, in [0, 1], and the
+    ``noise`` (sd, in rows) of how many of them a bin has, infinite where one was not counted."""
+
+    crowding: Callable[[KeyedFactor, str], float]
+    noise: Callable[[KeyedFactor, str], float]
+
+
+@dataclass(frozen=True)
 class Cells:
     """What a model says of cells: the ``estimate`` of a count of them, and ``count`` as what is not asked for again is,
     the ``rows`` of each cell of a column, those of the table, and the ``noise`` (sd, in rows) of how many rows of a bin
-    of a column meet conditions on others."""
+    of a column meet conditions on others; what is known of listed ``strings`` there."""
 
     estimate: _Estimate
     count: _Estimate
     rows: Callable[[str], Estimates]
     row_count: float
     noise: Callable[[str, Sequence[Factor]], float]
+    strings: OfStrings | None = None
 
 
 @dataclass(frozen=True)
@@ -86,8 +97,17 @@ class ByValue:
                 of_share = float(off[cell])
                 beside = float(self._beside[column].sd[cell]) if column in self._beside else 0.0
                 sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2 + beside**2)))
-                added += counts * here * float(doubt[cell])
+                added += counts * here * self._doubted(float(doubt[cell]), column, cells)
         return sd, added
+
+    def _doubted(self, share: float, column: str, cells: Cells) -> float:
+        """Of a bin the share between two round numbers that a threshold is between: of listed strings what it may be at
+        most, in 95 % of them."""
+        keyed = self.query.keyed
+        if keyed is None or cells.strings is None or share <= 0.0:
+            return share
+        spread = max(0.0, share * (1.0 - share)) * cells.strings.crowding(keyed, column)
+        return min(1.0, share + DEVIATIONS * sqrt(spread))
 
     @property
     def inside(self) -> Estimates | None:
@@ -147,18 +167,22 @@ class ByValue:
         out: dict[str, Beside] = {}
         followed: dict[str, Estimates] = {}
         for column, inside in self._alike.items():  # each beside those before it: no two of them are followed twice
-            noise = cells.noise(column, self._beside_it(column))
+            noise = self._noise_beside(column, cells)
             if len(inside.cut) and noise < inf:
                 met = self._others(column, noise, followed)
                 out[column] = beside_neighbours(inside, self.positions(column).cells, met)
             followed[column] = out[column].inside.share if column in out else inside.share
         return out
 
-    def _beside_it(self, column: str) -> list[Factor]:
-        """The question's other conditions; none where one ties columns together or lists strings."""
-        if self.query.keyed is not None or any(len(f.columns) > 1 for f in self.query.factors):
-            return []
-        return [f for f in self.query.factors if f.columns and f.columns != (column,)]
+    def _noise_beside(self, column: str, cells: Cells) -> float:
+        """Sd of how many rows of a bin meet the question's other conditions; infinite where one ties columns together,
+        and where strings are listed beside others."""
+        keyed, others = self.query.keyed, [f for f in self.query.factors if f.columns and f.columns != (column,)]
+        if keyed is not None:
+            alone = not others and not keyed.columns
+            return cells.strings.noise(keyed, column) if alone and cells.strings is not None else inf
+        tied = any(len(f.columns) > 1 for f in self.query.factors)
+        return cells.noise(column, [] if tied else others)
 
     def _others(self, column: str, noise: float, followed: dict[str, Estimates]) -> Met:
         kept = [f for f in self.query.factors if f.columns != (column,)]
@@ -172,8 +196,10 @@ class ByValue:
                 asked = others._weighted(shares | {column: np.arange(size) == cell})
             else:
                 both = sorted((*kept, _point(column, size, cell)), key=lambda f: [order[c] for c in f.columns])
-                asked = LinearQuery(self.table.name, tuple(both))
-            return 0.0 if cells is None else max(0.0, cells.count(asked))
+                asked = LinearQuery(self.table.name, tuple(both), self.query.keyed)
+            if cells is None:
+                return 0.0
+            return max(0.0, cells.count(asked) if asked.keyed is None else cells.estimate(asked))
 
         return Met(rows[: len(self._alike[column].share)], met, noise)
 

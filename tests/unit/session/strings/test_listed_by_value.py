@@ -14,7 +14,7 @@ from dpsql.engine.memory import MemoryEngine
 from dpsql.first import Bench
 from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan
-from dpsql.policy import Policy, Privacy
+from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Factor, Interval, KeyedFactor, LinearQuery, linear_query, most_counted
 from dpsql.session.asker import Asker
 from tests.support.asking import ask_all
@@ -52,11 +52,10 @@ def truth(query: LinearQuery) -> int:
     return sum(w in words and n <= 3.0 and all(k["xy".index(str(a))] for k in kinds) for a, n, w in rows)
 
 
-def measured(
-    queries: Sequence[LinearQuery], neighbors: str = "add-remove", *, learns: bool = False
-) -> tuple[Asker, list[float]]:
-    """A session that was asked all of them at once, and the noise of each number that its hard round released."""
-    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6), neighbors), (TABLE,))
+def measured(queries: Sequence[LinearQuery], neighbors: str = "add-remove") -> tuple[Asker, list[float]]:
+    """A session that was asked all of them at once, and the noise of each number that its hard round released, in that
+    of a whole round: half of the precision measures cells that nothing has measured before."""
+    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6), neighbors), (TABLE,), Mechanism(strategy="pmw"))
     plan = make_plan(rules)
     ledger = MemoryLedger({"plan": plan.to_json()})
     session = Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, SeededEntropy(5))
@@ -67,22 +66,21 @@ def measured(
     payload = next(e.payload for e in reversed(ledger.events()) if "measurements" in e.payload or "sigma" in e.payload)
     hard = payload.get("measurements", [payload])
     kinds, noise = [m["kind"] for m in hard], [float.fromhex(m["sigma"]) for m in hard]
-    assert kinds == ["one count"] * len(queries) + ["contingency"] * learns
-    return session, noise
+    assert kinds == ["one count"] * len(queries) + ["contingency"]
+    assert noise[-1] == pytest.approx(sqrt(2.0) * float(session.states["t"].plan.net.sigma), rel=1e-3)
+    return session, [sigma / float(session.states["t"].plan.net.sigma) for sigma in noise[:-1]]
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_groups_cost_what_one_of_them_does(neighbors: str) -> None:
     session, noise = measured([listing("low"), listing("high")], neighbors)
-    assert noise == [float(session.states["t"].plan.net.sigma)] * 2
+    assert noise == pytest.approx([sqrt(2.0)] * 2, rel=1e-3)
     assert sum(e.kind == "hard" for e in session.bench.ledger.events()) == 1
 
 
-def test_groups_of_a_finite_column_do_too_beside_what_they_teach() -> None:
-    """No first touch has counted strings by two columns: half of the precision stays in the model."""
-    session, noise = measured([listing("low", beside=X), listing("low", beside=Y)], learns=True)
-    half = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
-    assert noise == pytest.approx([half] * 3, rel=1e-3)
+def test_groups_of_a_finite_column_do_too_and_cells_stay_in_the_model() -> None:
+    session, noise = measured([listing("low", beside=X), listing("low", beside=Y)])
+    assert noise == pytest.approx([sqrt(2.0)] * 2, rel=1e-3)
     model, cells = session.states["t"].model, replace(listing("low", beside=X), intervals=())
     assert model is not None
     known = model.measured(cells)
@@ -90,15 +88,17 @@ def test_groups_of_a_finite_column_do_too_beside_what_they_teach() -> None:
 
 
 def test_lists_that_share_a_string_have_the_noise_of_both() -> None:
-    session, noise = measured([listing("low", "high"), listing("low")])
-    both = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
-    assert noise == pytest.approx([both, both], rel=1e-3)
+    _, noise = measured([listing("low", "high"), listing("low", "other")])
+    assert noise == pytest.approx([2.0] * 2, rel=1e-3)
 
 
-def test_strings_that_no_first_touch_has_counted_are_counted_then() -> None:
-    session, noise = measured([listing("low", "other")], learns=True)
-    half = sqrt(2.0) * float(session.states["t"].plan.net.sigma)
-    assert noise == pytest.approx([half, half], rel=1e-3)
+def test_cells_that_are_known_are_not_measured_again() -> None:
+    session, _ = measured([listing("low"), listing("high")])
+    other = replace(listing("low"), intervals=(Interval("n", 7.5, 9.0),))
+    (answer,) = ask_all(session, [other])
+    last = session.bench.ledger.events()[-1].payload
+    assert answer.source == "measurement" and last["kind"] == "one count"
+    assert float.fromhex(last["sigma"]) == float(session.states["t"].plan.net.sigma)
 
 
 def test_another_session_says_the_same() -> None:
