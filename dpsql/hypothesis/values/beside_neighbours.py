@@ -36,11 +36,13 @@ _LEAST = 1e-300
 @dataclass(frozen=True)
 class Met:
     """Of one column, what a model says of a question's other conditions: ``rows`` of each bin; ``met``: how many rows
-    of a bin meet them; ``noise``: sd of such a number, in rows."""
+    of a bin meet them; ``noise``: sd of such a number, in rows. ``listed``: whether they are about strings, whose
+    crowd may be any."""
 
     rows: Estimates
     met: Callable[[int], float]
     noise: float
+    listed: bool = False
 
     def share(self, bins: list[int]) -> float:
         """Of the rows of some bins, which have some."""
@@ -50,15 +52,16 @@ class Met:
 @dataclass(frozen=True, eq=False)
 class Beside:
     """What an interval takes of the rows of each bin that meet the other conditions, and the ``sd`` of that, both in
-    shares of these; float64, (bins,)."""
+    shares of these; float64, (bins,). ``settled``: the bins whose crowd is known to be what their neighbours leave."""
 
     inside: Inside
     sd: Estimates
+    settled: frozenset[int] = frozenset()
 
 
 def beside_neighbours(inside: Inside, cells: MarkedCells, others: Met) -> Beside:
     """``inside`` with the ``share`` of the rows that meet other conditions."""
-    share, sd = inside.share.copy(), np.zeros(len(inside.share))
+    share, sd, settled = inside.share.copy(), np.zeros(len(inside.share)), set[int]()
     for cut in inside.cut.tolist():
         near = [i for i in (cut - 1, cut + 1) if 0 <= i < len(share) and others.rows[i] >= 1.0]
         crowded = inside.crowd[cut] >= CROWD
@@ -69,7 +72,8 @@ def beside_neighbours(inside: Inside, cells: MarkedCells, others: Met) -> Beside
         found = _of_crowd(inside, cut, near, others) if crowded else _of_slope(inside, cells, cut, near, others)
         if found is not None:
             share[cut], sd[cut] = found
-    return Beside(replace(inside, share=share), sd)
+            settled |= {cut} if crowded else set()
+    return Beside(replace(inside, share=share), sd, frozenset(settled))
 
 
 def _clear(difference: float, noise: float) -> float:
@@ -83,7 +87,7 @@ def _of_crowd(inside: Inside, cut: int, near: list[int], others: Met) -> tuple[f
     rate, like, beside = others.share([cut]), others.share(near), float(others.rows[near].sum())
     noise = others.noise * hypot(sqrt(len(near)) / beside, 1.0 / whole)
     clear, rest, here = _clear(like - rate, noise), (1.0 - crowd) * whole, rate * whole
-    if clear == 0.0 or here < _TINY or taken == of_crowd:
+    if (clear == 0.0 and not others.listed) or here < _TINY or taken == of_crowd:
         return None
     of_rest = min(max(rest * (rate + clear * (like - rate)), here - crowd * whole, 0.0), rest, here)
     moved = (of_rest - (1.0 - crowd) * here) * (taken - of_crowd)

@@ -115,8 +115,12 @@ class ByValue:
         if self.query.value is not None or len(self.query.touched) != 1:
             return None
         (column,) = self.query.touched
-        share, out = self._insides[column].share, np.zeros(self.table.finite_domain(column).size)
-        out[: len(share)] = share * (1.0 - share)
+        inside, out = self._insides[column], np.zeros(self.table.finite_domain(column).size)
+        out[: len(inside.share)] = inside.share * (1.0 - inside.share)
+        for cut in self._beside[column].settled if column in self._beside else ():  # all but the crowd may crowd
+            crowd = float(inside.crowd[cut])
+            taken = (float(self._alike[column].share[cut]) - crowd * float(inside.of_crowd[cut])) / (1.0 - crowd)
+            out[cut] = (1.0 - crowd) ** 2 * max(0.0, taken * (1.0 - taken))
         return out
 
     def _of_sum(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
@@ -201,7 +205,7 @@ class ByValue:
                 return 0.0
             return max(0.0, cells.count(asked) if asked.keyed is None else cells.estimate(asked))
 
-        return Met(rows[: len(self._alike[column].share)], met, noise)
+        return Met(rows[: len(self._alike[column].share)], met, noise, self.query.keyed is not None)
 
     @cached_property
     def _weights(self) -> dict[str, Estimates]:

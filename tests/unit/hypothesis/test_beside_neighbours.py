@@ -147,3 +147,26 @@ def test_shares_that_go_nowhere_are_not_followed() -> None:
     cells, interval = cells_of(x), Interval("x", 0.0, 145.0)
     alike = cells.inside(interval)
     assert beside_neighbours(alike, cells, others(x, meets)).inside.share.tolist() == alike.share.tolist()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.95])
+def test_a_string_has_the_crowd_that_its_neighbours_leave(share: float) -> None:
+    """Half of all rows are at 0; of one string's rows this share. Where it is the table's, only noise is unknown."""
+    rng = np.random.default_rng(5)
+    number = 60_000
+    mine = rng.random(number) < 0.1
+    zero = rng.random(number) < np.where(mine, share, 0.5)
+    x = np.where(zero, 0.0, np.floor(1.0 + 199.0 * rng.random(number)))
+    interval, cells, truth = Interval("x", 0.0, 0.0), cells_of(x), float((mine & zero).sum())
+    met = others(x, mine)
+    listed, alike = replace(met, listed=True), cells.inside(interval)
+    found, before = beside_neighbours(alike, cells, listed), beside_neighbours(alike, cells, met)
+    off, sd = abs(counted(found.inside, met) - truth), float(found.sd[0]) * met.met(0)
+    assert found.settled == {0}
+    assert off <= 1.96 * sd + 1.0
+    if share == 0.5:
+        assert before.settled == frozenset()
+        assert 0.0 < sd < 6 * SIGMA
+        return
+    assert off < 0.2 * abs(counted(alike, met) - truth)
+    assert before.settled == found.settled
