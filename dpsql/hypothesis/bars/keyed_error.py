@@ -12,6 +12,7 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.strings.cells import CountedKey
+from dpsql.hypothesis.strings.leaning import IN_COMMON
 from dpsql.hypothesis.strings.sparse import NOTHING
 from dpsql.query import Estimates, Key, LinearQuery
 
@@ -75,7 +76,8 @@ def keyed_error(
     widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / OUTSIDE) - estimate)
     apart = sum(rows[k] for k in rows if not sparse.has_cells(k, query.scope))
     unsure = DEVIATIONS * sparse.rest_sd(query.factors) * abs(apart)
-    error = hypot(DEVIATIONS * sqrt(mixed), share * bias, unsure)
+    common = sqrt(IN_COMMON) * sum(most[k] * sqrt(found.inside) for k, found in counted.items())
+    error = hypot(DEVIATIONS * sqrt(mixed), DEVIATIONS * common, share * bias, unsure)
     if model.rules.contradicted:
         error = max(error, _contradicted(counted, most))
     return max(1, ceil(min(error, widest))) + rounding

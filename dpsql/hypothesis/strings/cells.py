@@ -54,11 +54,13 @@ def drawn_cells(values: Floats, variances: Floats, rows: Floats, rows_variances:
 
 class CountedKey(NamedTuple):
     """Of the rows of one key that a condition selects: the ``variance`` of their estimate, how many more were measured
-    (``apart``), and the variance of the ``noise`` in that; in counts and their squares."""
+    (``apart``), the variance of the ``noise`` in that, and of how rows stand ``inside`` of cells, a part of the first;
+    in counts and their squares."""
 
     variance: float
     apart: float = 0.0
     noise: float = 0.0
+    inside: float = 0.0
 
 
 @dataclass

@@ -20,6 +20,8 @@ SURE = 1.0
 LEAST_CROWDED = 0.25
 """How far strings are taken to crowd inside of cells at least: one value that most rows of some strings have, as a fee
 of 0, is seen in no cell beside it."""
+IN_COMMON = 0.1
+"""Of how strings crowd, what those of a list have in common: people list strings that are alike."""
 ROUNDS = 8
 """Of scoring, from one half on."""
 _TINY = 1e-9
@@ -64,19 +66,22 @@ class Leaning:
     variances: Floats
     crowding: float
 
-    def variance(self, places: Sequence[int], weights: Floats, inside: Floats | None = None) -> Floats:
+    def variance(self, places: Sequence[int], weights: Floats) -> Floats:
         """The mean square of what the rows of these strings with ``weights`` of their cells are off by, in squares of
-        counts; shape (places,). Estimates are not moved by it: of few strings it may be noise.
-
-        ``inside``: the variance of what the rows of a cell count, which is 0 where all count the same.
-        """
+        counts; shape (places,). Estimates are not moved by it: of few strings it may be noise."""
         cells, of = self.counts[places], halves(self.counts.shape[1])
         rows, weighted = _sides(cells, of), _sides(cells * weights, of)
         left, right = (w / np.maximum(r, _TINY) for w, r in zip(weighted, rows, strict=True))
         times = left - right
         off = (self.moved[places] * times).sum(axis=1)
         out: Floats = off**2 + (self.variances[places] * times**2).sum(axis=1)
-        return out if inside is None else out + self.crowding * (cells**2 @ inside)
+        return out
+
+    def inside(self, places: Sequence[int], spread: Floats) -> Floats:
+        """The same of how their rows stand inside of cells; ``spread``: the variance of what the rows of a cell count,
+        which is 0 where all count the same."""
+        out: Floats = self.crowding * (self.counts[places] ** 2 @ spread)
+        return out
 
 
 def leaning(values: Floats, variances: Floats, counts: Floats, shares: Floats) -> Leaning:
@@ -101,11 +106,11 @@ def crowding(rows: Sequence[float], found: Leaning | None) -> float:
     where they are many. 1 for one string of which nothing is known.
 
     >>> crowding([100.0], None), crowding([100.0] * 4, None)
-    (1.0, 0.25)
+    (1.0, 0.325)
     """
     each = np.maximum(np.array(rows), 0.0)
-    alike = float((each**2).sum()) / max(float(each.sum()) ** 2, _TINY)
-    return min(1.0, alike) * (1.0 if found is None else found.crowding)
+    alike = min(1.0, float((each**2).sum()) / max(float(each.sum()) ** 2, _TINY))
+    return (IN_COMMON + (1.0 - IN_COMMON) * alike) * (1.0 if found is None else found.crowding)
 
 
 def crowded(values: Floats, variances: Floats, cells: Floats, shares: Floats) -> float:

@@ -214,12 +214,9 @@ class SparseHypothesis:
         return self._weighed and self._distinct is not None and key in self._by_list
 
     def counted(self, keys: Collection[Key], factor: Factor, inside: Estimates | None = None) -> dict[Key, CountedKey]:
-        """Of the rows that a condition on one finite column selects, of those keys that were counted by it.
-
-        ``inside``: the variance of what the rows of each cell count.
-        """
-        (column,) = factor.columns
-        weights = factor.weights / factor.unit
+        """Of the rows that a condition on one finite column selects, of those keys that were counted by it; ``inside``:
+        the variance of what the rows of each cell count, if not all count the same."""
+        (column,), weights = factor.columns, factor.weights / factor.unit
         squares = np.square(weights)
         if not (self._mixed and column in self._cells):
             sigmas, used = self._by_column.get(column, {}), float(squares.sum())
@@ -229,14 +226,16 @@ class SparseHypothesis:
         if not known:
             return {}
         places, (measured, noise) = [found.places[key] for key in known], cells.measured_of(known)
-        each = found.cells.variances[places] @ squares
+        each, within = found.cells.variances[places] @ squares, np.zeros(len(places))
         if found.leaning is not None:
-            each = np.maximum(each, found.leaning.variance(places, weights, inside))
+            each = np.maximum(each, found.leaning.variance(places, weights))
+            within = within if inside is None else found.leaning.inside(places, inside)
         apart, noise = (measured - found.cells.counts[places]) @ weights, noise * squares.sum()
-        return {k: CountedKey(*of) for k, *of in zip(known, each.tolist(), apart.tolist(), noise.tolist(), strict=True)}
+        told = np.stack([each + within, apart, noise, within], axis=1)
+        return {key: CountedKey(*of) for key, of in zip(known, told.tolist(), strict=True)}
 
     def leaning(self, column: str) -> Leaning | None:
-        """How strings that were counted by the column lean; ``None`` where none was, and by rules before 33."""
+        """How strings counted by the column lean; ``None`` where none was, and by rules before 33."""
         return self._cells_of(column).leaning if column in self._cells else None
 
     def cell_sigmas(self, column: str) -> Mapping[Key, float]:

@@ -28,6 +28,9 @@ TRACE = 0.002
 """No share that is followed is nearer to 0 or 1."""
 OPEN = 0.5
 """Of how far the answer moves for it, and would where a rule begins, as a sd: neighbours are not the bin."""
+REST = 0.3
+"""Of a string's rows beside a crowd, as its neighbours have them, as a sd: where strings are wide or narrow these say
+less."""
 _HALVINGS = 50
 _TINY = 1e-9
 _LEAST = 1e-300
@@ -91,7 +94,8 @@ def _of_crowd(inside: Inside, cut: int, near: list[int], others: Met) -> tuple[f
         return None
     of_rest = min(max(rest * (rate + clear * (like - rate)), here - crowd * whole, 0.0), rest, here)
     moved = (of_rest - (1.0 - crowd) * here) * (taken - of_crowd)
-    unsure = hypot(rest * noise, like * float(inside.crowd_sd[cut])) * abs(taken - of_crowd)
+    unsure = hypot(rest * noise, like * float(inside.crowd_sd[cut]), REST * of_rest * others.listed)
+    unsure *= abs(taken - of_crowd)
     return _moved(inside, cut, moved / here), hypot(unsure, OPEN * moved) / here
 
 
