@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import dpsql
-from dpsql.engine.duckdb import engine
+from dpsql.engine.duckdb.identity import contents
+from dpsql.engine.duckdb.reader import Reader
 from dpsql.errors import LedgerError
 from dpsql.interface.cli import cli
 
@@ -41,13 +42,13 @@ def aged(path: Path) -> None:
 @pytest.fixture
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables whose rows were read to know them again; two seconds are taken to have passed since any write."""
-    read, found = engine.content_fingerprint, list[str]()
+    read, found = contents.content_fingerprint, list[str]()
 
-    def noted(reader: engine.Reader, source: engine.Source, rules: int) -> str:
+    def noted(reader: Reader, source: contents.Source, rules: int) -> str:
         found.append(source.name)
         return read(reader, source, rules)
 
-    monkeypatch.setattr(engine, "content_fingerprint", noted)
+    monkeypatch.setattr(contents, "content_fingerprint", noted)
     monkeypatch.setattr("dpsql.engine.duckdb.identity.file_state.SETTLED", 0)
     return found
 
@@ -55,13 +56,13 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_counts_of_a_large_file_lie_beside_the_ledger(
     database: Path, scans: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, original = list[str](), engine.Reader.integers
+    counted, original = list[str](), Reader.integers
 
-    def noted(self: engine.Reader, what: str, sql: str) -> object:
+    def noted(self: Reader, what: str, sql: str) -> object:
         counted.append(what)
         return original(self, what, sql)
 
-    monkeypatch.setattr(engine.Reader, "integers", noted)
+    monkeypatch.setattr(Reader, "integers", noted)
     monkeypatch.setattr(engine, "LEAST_ROWS", 500)
     for age in (3, 5):
         with dpsql.connect(database) as con:

@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.engine.duckdb import DuckDbEngine
-from dpsql.engine.duckdb import engine as engine_module
+from dpsql.engine.duckdb.identity import contents
 from tests.contracts.engine_contract import policy_of
 
 POLICY = policy_of(TableDomain("t", (IntegerDomain("a", 0, 9),)))
@@ -30,13 +30,13 @@ class Kept:
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables whose rows were read; files are taken for old."""
     monkeypatch.setattr("dpsql.engine.duckdb.identity.file_state.SETTLED", -(10**12))
-    plain, scanned = engine_module.content_fingerprint, list[str]()
+    plain, scanned = contents.content_fingerprint, list[str]()
 
     def counted(*told: object) -> str:
         scanned.append(told[1].name)  # type: ignore[attr-defined]
         return plain(*told)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine_module, "content_fingerprint", counted)
+    monkeypatch.setattr(contents, "content_fingerprint", counted)
     return scanned
 
 
