@@ -63,7 +63,7 @@ def test_counts_of_a_large_file_lie_beside_the_ledger(
         return original(self, what, sql)
 
     monkeypatch.setattr(Reader, "integers", noted)
-    monkeypatch.setattr(engine, "LEAST_ROWS", 500)
+    monkeypatch.setattr("dpsql.engine.duckdb.engine.LEAST_ROWS", 500)
     for age in (3, 5):
         with dpsql.connect(database) as con:
             con.execute("SELECT age, COUNT(*) FROM people GROUP BY age").fetchall()
