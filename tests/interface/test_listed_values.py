@@ -7,9 +7,7 @@ import duckdb
 import pytest
 
 import dpsql
-import dpsql.mechanism
-from tests.support.entropy import SeededEntropy
-from tests.support.lessons import learned_briefly
+from tests.support.seeded_sessions import seeded_sessions
 
 SEEDS = (1, 2, 3)
 RIDES = """
@@ -47,21 +45,8 @@ ASKED = (
 
 @pytest.fixture
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dpsql.Connection]]:
-    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
-    learned_briefly(monkeypatch)
-    with duckdb.connect(str(tmp_path / "rides.duckdb")) as con:
-        con.execute(RIDES)
-    (tmp_path / "policy.toml").write_text(POLICY)
-    made = []
-    for seed in SEEDS:
-        monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda seed=seed: SeededEntropy(seed))
-        ledger = tmp_path / f"ledger{seed}"
-        made.append(
-            dpsql.connect(tmp_path / "rides.duckdb", policy=tmp_path / "policy.toml", ledger=ledger, new_budget=True)
-        )
-    yield made
-    for con in made:
-        con.close()
+    with seeded_sessions(tmp_path, monkeypatch, RIDES, POLICY, SEEDS) as made:
+        yield made
 
 
 def truth(sql: str) -> int:
@@ -107,9 +92,7 @@ def test_groups_are_as_they_are_one_by_one_and_cut_only_once(sessions: list[dpsq
 def test_another_process_says_the_same(sessions: list[dpsql.Connection], tmp_path: Path) -> None:
     statements = [f"SELECT COUNT(*) FROM rides WHERE {sql}" for sql in ASKED]
     said = [sessions[0].execute(sql).fetchall() for sql in statements]
-    with dpsql.connect(
-        tmp_path / "rides.duckdb", policy=tmp_path / "policy.toml", ledger=tmp_path / "ledger1"
-    ) as other:
+    with dpsql.connect(tmp_path / "rows.duckdb", policy=tmp_path / "policy.toml", ledger=tmp_path / "ledger1") as other:
         before = other.budget.spent_epsilon
         assert [other.execute(sql).fetchall() for sql in reversed(statements)] == said[::-1]
         assert other.budget.spent_epsilon == before

@@ -7,9 +7,7 @@ import duckdb
 import pytest
 
 import dpsql
-import dpsql.mechanism
-from tests.support.entropy import SeededEntropy
-from tests.support.lessons import learned_briefly
+from tests.support.seeded_sessions import seeded_sessions
 
 SEEDS = (1, 2, 3)
 LOANS = """
@@ -39,21 +37,8 @@ AT_THE_RULE = (
 
 @pytest.fixture
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dpsql.Connection]]:
-    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
-    learned_briefly(monkeypatch)
-    with duckdb.connect(str(tmp_path / "loans.duckdb")) as con:
-        con.execute(LOANS)
-    (tmp_path / "policy.toml").write_text(POLICY)
-    made = []
-    for seed in SEEDS:
-        monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda seed=seed: SeededEntropy(seed))
-        ledger = tmp_path / f"ledger{seed}"
-        made.append(
-            dpsql.connect(tmp_path / "loans.duckdb", policy=tmp_path / "policy.toml", ledger=ledger, new_budget=True)
-        )
-    yield made
-    for con in made:
-        con.close()
+    with seeded_sessions(tmp_path, monkeypatch, LOANS, POLICY, SEEDS) as made:
+        yield made
 
 
 def truth(condition: str) -> int:
