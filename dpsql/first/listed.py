@@ -6,6 +6,7 @@ as if it had been drawn with them (docs/privacy.md, strings that are read later)
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
@@ -17,6 +18,8 @@ from dpsql.first.payment import pay_first
 from dpsql.first.text_start import TextStarts
 from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
+from dpsql.hypothesis.strings.compared import with_compared
+from dpsql.mechanism import compared_counts
 from dpsql.query import Key, LinearQuery, sort_key
 
 MOST_READ = 1 << 14
@@ -56,8 +59,11 @@ class ListedStrings(FirstTouch):
 
     def foreseen(self, column: str, listed: Sequence[Key]) -> dict[Key, float]:
         """The variances (about) of the noise of strings that a question would read before it is answered."""
-        unread = self.unread(column, listed)
-        return dict.fromkeys(unread, 1.0 / sum(s**-2 for s in self.texts.count_sigmas(column))) if unread else {}
+        unread, compared = self.unread(column, listed), self.texts.compared(column)
+        if not unread:
+            return {}
+        sigmas = (*self.texts.count_sigmas(column), *([] if compared is None else [compared.counts.sigma]))
+        return dict.fromkeys(unread, 1.0 / sum(s**-2 for s in sigmas))
 
     def sigma(self, column: str, plan: Plan) -> Fraction:
         """Noise (counts) of one draw that costs what the portions of the shown strings' counts cost, or less."""
@@ -90,10 +96,15 @@ def read_listed(touch: ListedStrings, queries: Sequence[LinearQuery], bench: Ben
 
 def _read(touch: ListedStrings, column: str, keys: tuple[Key, ...], bench: Bench, turns: Turns) -> float:
     table, text, sigma = touch.texts.plan.name, (column,), touch.sigma(column, bench.plan)
-    counts = bench.engine.keyed_counts(table, text, keys, ())
+    counts, compared = bench.engine.keyed_counts(table, text, keys, ()), touch.texts.compared(column)
 
     def draw() -> dict[str, Any]:
-        return encode_measurement(LISTED, bench.measured(counts, sigma, table, text=text, keys=keys))
+        found = bench.measured(counts, sigma, table, text=text, keys=keys)
+        if compared is not None:
+            scale, threshold = Fraction(compared.counts.sigma), compared.threshold
+            hidden = compared_counts(counts, scale, threshold, bench.entropy, shown=False)
+            found = with_compared(found, replace(found, values=hidden, sigma=float(scale)), threshold, shown=False)
+        return encode_measurement(LISTED, found)
 
     return pay_first(touch, table, 0, draw, bench, turns, {"columns": [[column, *_named(k)] for k in keys]})
 

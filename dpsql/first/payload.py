@@ -31,6 +31,8 @@ UPDATE = "update"
 """The answer to one query, with the query itself: what an iterative construction is updated with."""
 KEYS = "keys"
 """Counts of the selected keys of a text column."""
+COMPARED = "compared"
+"""What the selection of these compared with its threshold, and so above it, but for NULL."""
 LISTED = "listed"
 """Counts of keys that were listed and not selected, as exact as those of selected ones."""
 POSITIONS = "positions"
@@ -44,7 +46,7 @@ SEVERAL = "several"
 KEPT_LISTS = 4
 """Lists of keys that are kept to be compared with the next."""
 KINDS = frozenset(
-    {ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, VALUES, DISTINCT, LISTED}
+    {ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, COMPARED, POSITIONS, VALUES, DISTINCT, LISTED}
 )
 """What a measurement in a ledger can be."""
 

@@ -74,10 +74,14 @@ class Portioned(FirstTouch):
         found = self._portions.pop(columns)
         self._rest.pop(columns, None)
         self._done.add(columns)
-        whole = averaged([m for _, m in found])
+        whole = self._whole(columns, [m for _, m in found])
         self._sigmas[columns] = tuple([m.sigma for _, m in found])
         self._complete.append((found[0][0], whole))
         self._know(columns, whole)
+
+    def _whole(self, columns: Columns, portions: Sequence[Measurement]) -> Measurement:  # noqa: ARG002
+        """What the portions of a measurement of these columns say together."""
+        return averaged(portions)
 
     # --- what is left to do ------------------------------------------------------------------------------------
 

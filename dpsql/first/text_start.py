@@ -5,22 +5,23 @@ lost is made again with a part of what is left of the column's delta, and it nev
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
-from dpsql.first.payload import CONTINGENCY, DISTINCT, KEYS, encode_measurements
+from dpsql.first.payload import COMPARED, CONTINGENCY, DISTINCT, KEYS, encode_measurements
 from dpsql.first.payment import Drawn, pay, pay_first
 from dpsql.first.portioned import Portioned
 from dpsql.first.touch import Columns, Released
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement
+from dpsql.hypothesis.strings.compared import with_compared
 from dpsql.ledger.event import Payload
-from dpsql.mechanism import drawn_alone, select_keys
+from dpsql.mechanism import compared_counts, drawn_alone, select_keys
 from dpsql.planning import TablePlan, TextStart
 from dpsql.planning.portions import AT_STAKE, Portion, part_of
 from dpsql.planning.strings import Selection
@@ -29,6 +30,13 @@ from dpsql.query import Counts, Key
 
 COUNTS = ""
 """Beside a text column's name: the counts of its keys. Else a finite column stands beside it; alone it is selected."""
+
+
+class Compared(NamedTuple):
+    """Of a selection that was released: what it compared of the keys that it showed, and its threshold in counts."""
+
+    counts: Measurement
+    threshold: int
 
 
 class TextStarts(Portioned):
@@ -49,6 +57,7 @@ class TextStarts(Portioned):
         self._lost: dict[str, int] = {}
         self._listed: dict[str, tuple[Key, ...]] = {}
         self._hidden: dict[str, float] = {}
+        self._compared: dict[str, Compared] = {}
         self._shown: dict[str, Measurement] = {}
         self._gone: set[str] = set()
         self._heavy: dict[str, tuple[Key, ...]] = {}
@@ -74,15 +83,23 @@ class TextStarts(Portioned):
         super().burnt(reservation)
 
     def _learn(self, reservation: int, released: Sequence[Released]) -> None:
-        super()._learn(reservation, released)
-        for kind, measurement in released:
-            if kind == KEYS:
-                (column,) = measurement.text_columns
-                self._listed[column] = measurement.keys
         if reservation in self._attempts:
             column, payload = self._attempts[reservation]
             if "hidden" in payload:
                 self._hidden[column] = payload["hidden"]
+            for _, measurement in [one for one in released if one[0] == COMPARED]:
+                self._compared[column] = Compared(measurement, payload["threshold"])
+        counted = [(kind, measurement) for kind, measurement in released if kind != COMPARED]
+        super()._learn(reservation, counted)
+        for kind, measurement in counted:
+            if kind == KEYS:
+                (column,) = measurement.text_columns
+                self._listed[column] = measurement.keys
+
+    def _whole(self, columns: Columns, portions: Sequence[Measurement]) -> Measurement:
+        counts = super()._whole(columns, portions)
+        found = self._compared.get(columns[0]) if columns[1:] == (COUNTS,) else None
+        return counts if found is None else with_compared(counts, found.counts, found.threshold, shown=True)
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
         (column,) = measurement.text_columns
@@ -160,6 +177,10 @@ class TextStarts(Portioned):
     def count_sigmas(self, column: str) -> tuple[float, ...]:
         """Noise (counts) of each portion of these."""
         return self.sigmas((column, COUNTS))
+
+    def compared(self, column: str) -> "Compared | None":
+        """What the selection compared of the shown keys; ``None`` before, and where that is no part of their counts."""
+        return self._compared.get(column)
 
     def selection(self, column: str, sigma: Fraction) -> Selection:
         """The next try to select the column's keys, with noise ``sigma`` (counts)."""
@@ -241,6 +262,8 @@ def _select(
     found = bench.engine.key_counts(table, column, drawn_alone(selection.sigma, selection.threshold))
     payload = {"purpose": touch.purpose, "table": table} | touch.portions_payload(chosen)
     payload |= {"delta": str(selection.delta), "try": selection.attempt, "hidden": selection.most_hidden}
+    if start.compares:
+        payload["threshold"] = selection.threshold
 
     def is_late(reservation: int) -> bool:
         if touch.opened_before(reservation):
@@ -256,7 +279,14 @@ def _select(
         keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
         counted = bench.engine.keyed_counts(table, text, keys, ())
         counts = bench.measured(counted, count_sigma, table, text=text, keys=keys)
-        return Drawn(encode_measurements([(DISTINCT, distinct), (KEYS, counts)]))
+        if not start.compares:
+            return Drawn(encode_measurements([(DISTINCT, distinct), (KEYS, counts)]))
+        strings = compared_counts(
+            counted.map(lambda c: c[:-1]), selection.sigma, selection.threshold, bench.entropy, shown=True
+        )
+        null = bench.noisy(counted.map(lambda c: c[-1:]), selection.sigma)  # which no selection compares
+        compared = replace(counts, values=np.concatenate([strings, null]), sigma=float(selection.sigma))
+        return Drawn(encode_measurements([(DISTINCT, distinct), (COMPARED, compared), (KEYS, counts)]))
 
     drawn = pay(cost, bench, turns, lambda: turns.reserve_first(cost, payload), is_late, draw)
     return 0.0 if drawn is None else bench.plan.as_epsilon(cost)

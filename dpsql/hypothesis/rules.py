@@ -70,6 +70,7 @@ class ModelRules:
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
+    ``selected_counts``: whether what a selection compared is part of the counts of strings, shown and listed ones.
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``drawn_lists``: whether it is drawn to what is likely of lists that are drawn evenly, by row or from
     elsewhere, whenever it was counted. ``rest``: whether strings that no column has counted follow what the counted
@@ -224,9 +225,11 @@ class ModelRules:
     excluded: bool = True
     listed_by_value: bool = True
     leaning: bool = True
+    selected_counts: bool = True
 
 
-_THIRTY_SECOND = ModelRules(listed_by_value=False, leaning=False)
+_THIRTY_THIRD = ModelRules(selected_counts=False)
+_THIRTY_SECOND = replace(_THIRTY_THIRD, listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)
 _THIRTIETH = replace(_THIRTY_FIRST, cut_above=False, contradicted=False, settled_together=False)
 _TWENTY_NINTH = replace(_THIRTIETH, calendar_pairs=False, compared=False)
@@ -315,7 +318,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         30: _THIRTIETH,
         31: _THIRTY_FIRST,
         32: _THIRTY_SECOND,
-        33: ModelRules(),
+        33: _THIRTY_THIRD,
+        34: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

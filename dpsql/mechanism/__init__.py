@@ -5,7 +5,7 @@ It is small so that it can be read as a whole: a test searches the package for `
 
 from dpsql.mechanism.choice import choose, draw_weighted
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
-from dpsql.mechanism.key_selection import drawn_alone, select_keys
+from dpsql.mechanism.key_selection import compared_counts, drawn_alone, select_keys
 from dpsql.mechanism.measure import measure
 from dpsql.mechanism.public_row_count import public_row_count
 from dpsql.mechanism.rounding import rounded_by_chance
@@ -19,6 +19,7 @@ __all__ = [
     "ThresholdTest",
     "all_two_sided",
     "choose",
+    "compared_counts",
     "draw_weighted",
     "drawn_alone",
     "measure",

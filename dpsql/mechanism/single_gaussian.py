@@ -29,12 +29,25 @@ def single_gaussian(sigma: Fraction, bits: Bits) -> int:
     while True:
         y = _laplace(t, bits)
         gap = abs(y) * t * d * d - n * n  # the exponent's root times t d^2, a whole number
-        if _exponential(gap * gap, 2 * (n * d * t) ** 2, bits):
+        if exponential(gap * gap, 2 * (n * d * t) ** 2, bits):
             return y
 
 
 def _laplace(t: int, bits: Bits) -> int:
     """Probability proportional to exp(-abs(x) / t): Algorithm 2 with s = 1."""
+    while True:
+        magnitude, negative = geometric(1, t, bits), bits(1)
+        if magnitude or not negative:  # 0 is drawn with one sign
+            return -magnitude if negative else magnitude
+
+
+def geometric(s: int, t: int, bits: Bits) -> int:
+    """Probability proportional to exp(-x s / t) on the integers from 0 on, s and t above 0: Algorithm 2, its sign left.
+
+    >>> from secrets import randbits
+    >>> geometric(10**6, 1, randbits)
+    0
+    """
     while True:
         rest = _below(t, bits)
         if not _fraction(rest, t, bits):
@@ -42,13 +55,11 @@ def _laplace(t: int, bits: Bits) -> int:
         whole = 0
         while _fraction(1, 1, bits):
             whole += 1
-        magnitude, negative = rest + t * whole, bits(1)
-        if magnitude or not negative:  # 0 is drawn with one sign
-            return -magnitude if negative else magnitude
+        return (rest + t * whole) // s
 
 
-def _exponential(numerator: int, denominator: int, bits: Bits) -> bool:
-    """True with probability exp(-numerator / denominator): Algorithm 1."""
+def exponential(numerator: int, denominator: int, bits: Bits) -> bool:
+    """True with probability exp(-numerator / denominator), for a numerator that is not negative: Algorithm 1."""
     while numerator > denominator:
         if not _fraction(1, 1, bits):
             return False

@@ -5,6 +5,7 @@ It is the only release that needs a delta of its own, which the plan sets aside 
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import hypot
 
 from dpsql.accounting import Unshown, selection_threshold
 from dpsql.domain import TableDomain
@@ -55,6 +56,16 @@ class TextStart:
     pair_sigma: Fraction
     heavy: float
     """Counts: a key is measured by a finite column when its released count is at least this."""
+    compares: bool = False
+    """Whether what selections compare is part of the counts."""
+    hiding: Fraction = Fraction(1)
+    """Of the delta of a selection for strings of which a unit is the only holder, before it is replaced or after."""
+
+    @property
+    def known_sigma(self) -> float:
+        """Counts: the noise that is left in the count of a key, as planned."""
+        own = float(self.count_sigma)
+        return 1.0 / hypot(1.0 / own, 1.0 / float(self.select_sigma)) if self.compares else own
 
     @property
     def most_hidden(self) -> float:
@@ -76,7 +87,7 @@ class TextStart:
         All of them together spend less than ``delta``.
         """
         delta = self.delta * FIRST_TRY * (1 - FIRST_TRY) ** (attempt - 1)
-        threshold = selection_threshold(sigma, delta, self.sensitivity)
+        threshold = selection_threshold(sigma, delta * self.hiding, self.sensitivity)
         return Selection(attempt, delta, sigma, threshold, _most_hidden(threshold, sigma))
 
 
@@ -132,7 +143,7 @@ def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
 def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
     plan, l2_squared = shares.plan, contingency_l2_squared(shares.policy, table)
     paired, mixed = tuple(c.name for c in table.varied), shares.rules.mixed_strings
-    lone = mixed and len(paired) == 1
+    lone, compares = mixed and len(paired) == 1, shares.rules.selected_counts
     select, distinct = int(units * (LONE_SELECT_SHARE if lone else SELECT_SHARE)), int(units * DISTINCT_SHARE)
     pair = int(units * (LONE_PAIR_SHARE if lone else PAIR_SHARE) / len(paired)) if paired else 0
     count = units - select - distinct - pair * len(paired)
@@ -154,4 +165,7 @@ def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: F
         paired,
         pair_sigma,
         (HEAVY if mixed else EARLIER_HEAVY) * float(pair_sigma),
+        compares,
+        # of what is read later, one that comes and one that goes have to be below the threshold (docs/privacy.md)
+        Fraction(1, 2) if compares and shares.policy.privacy.neighbors == "replace-one" else Fraction(1),
     )
