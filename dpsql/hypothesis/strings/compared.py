@@ -1,0 +1,56 @@
+"""Counts of strings, and what their selection compared with its threshold: both together, without its bias. Public.
+
+Of a string that was shown the noise that was compared is high, for what had less is hidden; of a hidden one low. The
+mean of both counts would be too, and a sum over hundreds of strings by far more than its noise. Given which side of the
+threshold a string is on, the best unbiased estimate is what the other count is expected to be where their mean is known
+(Rao, Blackwell): it has the mean's noise far from the threshold, and the other count's where the comparison says all.
+"""
+
+from dataclasses import replace
+from math import erfc, exp, hypot, pi, sqrt
+
+import numpy as np
+
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.query import Estimates
+
+_FAR = -25.0
+"""Sds below which the tail of a normal distribution leaves the range of doubles."""
+
+
+def with_compared(counts: Measurement, compared: Measurement, threshold: int, *, shown: bool) -> Measurement:
+    """Counts of the same strings with the noise that is left, rounded to whole counts.
+
+    ``counts`` have noise of their own; ``compared`` exceeded ``threshold`` (counts) where the strings were ``shown``,
+    and did not where they were not; what was never compared is NULL's. ``sigma`` is the root of the mean variance of
+    the strings, each of which is known from the numbers themselves. Cohen and Sackrowitz 1989, "Two stage conditionally
+    unbiased estimators of the selected mean"; for normal noise, which discrete noise of a few counts is.
+
+    >>> one = Measurement("t", (), np.array([100, 300]), 10.0, ("w",), (("a",), ("b",)))
+    >>> both = with_compared(one, replace(one, values=np.array([110, 320])), 105, shown=True)
+    >>> both.values, round(both.sigma, 2)
+    (array([ 99, 310]), 8.16)
+    """
+    own, other = counts.sigma, compared.sigma
+    apart = hypot(own, other)
+    mean = (counts.values * other**2 + compared.values * own**2) / apart**2
+    above = apart / other**2 * (mean - (threshold + 0.5))  # between the whole numbers on both sides
+    sides = above if shown else -above
+    sides = np.where([key == (None,) for key in counts.keys], np.inf, sides)
+    ratio = _inverse_mills(sides)
+    moved = own**2 / apart * ratio
+    values = mean - moved if shown else mean + moved
+    kept = np.clip(1.0 - np.where(np.isinf(sides), 0.0, sides) * ratio - ratio**2, 0.0, 1.0)  # of a cut normal's
+    sigma = sqrt(own**2 - own**4 / apart**2 * float(kept.mean()) + 0.25)
+    return replace(counts, values=np.rint(values).astype(np.int64), sigma=sigma)
+
+
+def _inverse_mills(x: Estimates) -> Estimates:
+    """The density of the standard normal distribution over its cumulated one: 0 at infinity, about -x far below 0."""
+    return np.array([_one(float(v)) for v in x])
+
+
+def _one(x: float) -> float:
+    if x < _FAR:  # the first terms of the tail's asymptotic series
+        return -x - 1.0 / x
+    return exp(-x * x / 2.0) / sqrt(2.0 * pi) / (erfc(-x / sqrt(2.0)) / 2.0)
