@@ -79,7 +79,7 @@ class Portioned(FirstTouch):
         self._complete.append((found[0][0], whole))
         self._know(columns, whole)
 
-    def _whole(self, columns: Columns, portions: Sequence[Measurement]) -> Measurement:  # noqa: ARG002
+    def _whole(self, columns: Columns, portions: Sequence[Measurement]) -> Measurement:
         """What the portions of a measurement of these columns say together."""
         return averaged(portions)
 

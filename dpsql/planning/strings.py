@@ -18,9 +18,11 @@ DISTINCT_SHARE = Fraction(2, 100)
 """For the number of strings, from which the rows of hidden ones are estimated; the rest is for counts."""
 PAIR_SHARE = Fraction(20, 100)
 """For the heavier keys by each finite column, split evenly between these; to the counts where there is none."""
-LONE_SELECT_SHARE, LONE_PAIR_SHARE = Fraction(15, 100), Fraction(30, 100)
+LONE_SELECT_SHARE, LONE_PAIR_SHARE = Fraction(20, 100), Fraction(45, 100)
 """The same where there is one finite column: the text has most of the start, so that fewer rows are enough to show a
 string, and all conditions beside a list are about that column."""
+EARLIER_LONE_SELECT, EARLIER_LONE_PAIR = Fraction(15, 100), Fraction(30, 100)
+"""By the rules that keep nothing of what a selection compares."""
 HEAVY = 3.0
 """A key is measured by a finite column when its released count is at least so many sds of these cells."""
 EARLIER_HEAVY = 6.0
@@ -143,9 +145,10 @@ def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
 def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
     plan, l2_squared = shares.plan, contingency_l2_squared(shares.policy, table)
     paired, mixed = tuple(c.name for c in table.varied), shares.rules.mixed_strings
-    lone, compares = mixed and len(paired) == 1, shares.rules.selected_counts
-    select, distinct = int(units * (LONE_SELECT_SHARE if lone else SELECT_SHARE)), int(units * DISTINCT_SHARE)
-    pair = int(units * (LONE_PAIR_SHARE if lone else PAIR_SHARE) / len(paired)) if paired else 0
+    compares = shares.rules.selected_counts
+    select_share, pair_share = _parts(lone=mixed and len(paired) == 1, compares=compares)
+    select, distinct = int(units * select_share), int(units * DISTINCT_SHARE)
+    pair = int(units * pair_share / len(paired)) if paired else 0
     count = units - select - distinct - pair * len(paired)
     sigma, sensitivity = plan.release_sigma(select, l2_squared), query_sensitivity(table)
     pair_sigma = plan.release_sigma(pair, l2_squared) if paired else Fraction(0)
@@ -169,3 +172,10 @@ def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: F
         # of what is read later, one that comes and one that goes have to be below the threshold (docs/privacy.md)
         Fraction(1, 2) if compares and shares.policy.privacy.neighbors == "replace-one" else Fraction(1),
     )
+
+
+def _parts(*, lone: bool, compares: bool) -> tuple[Fraction, Fraction]:
+    """Of a column's units: for choosing its keys, and for the heavier ones by finite columns."""
+    if not lone:
+        return SELECT_SHARE, PAIR_SHARE
+    return (LONE_SELECT_SHARE, LONE_PAIR_SHARE) if compares else (EARLIER_LONE_SELECT, EARLIER_LONE_PAIR)
