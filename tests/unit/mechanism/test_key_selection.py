@@ -9,9 +9,10 @@ import pytest
 
 from dpsql.accounting import selection_threshold
 from dpsql.errors import InternalError
-from dpsql.mechanism import drawn_alone, select_keys
+from dpsql.mechanism import compared_counts, drawn_alone, select_keys
 from dpsql.private import Private
 from dpsql.query import KeyCounts, key_counts
+from tests.statistical.goodness_of_fit import ALPHA, chi_square, gaussian_law
 from tests.support.entropy import SeededEntropy
 from tests.support.rare import rare
 
@@ -117,3 +118,36 @@ def test_no_repr_shows_a_string_or_a_count() -> None:
     for text in (repr(found), str(found), f"{found}", repr(Private(found))):
         assert "secret" not in text
         assert "1234567" not in text
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_was_compared_is_on_its_side_of_the_threshold(shown: bool) -> None:
+    counts = np.array([0, 3, 45, 54, 55, 60, 400], dtype=np.int64)
+    for seed in range(20):
+        found = compared_counts(Private(counts), Fraction(10), 54, SeededEntropy(seed), shown=shown)
+        assert found.dtype == np.int64
+        if shown:
+            assert found.min() > 54
+            assert abs(found[-1] - 400) < 70  # where nearly all noise is above, it is all noise
+        else:
+            assert found.max() <= 54
+            assert abs(found[0]) < 70
+
+
+def test_with_the_selection_it_has_the_law_of_the_noise_that_was_compared() -> None:
+    """Whether shown or hidden, count and noise are one draw: as if nobody had looked which side it is on."""
+    entropy, found, drawn = SeededEntropy(11), Private(key_counts({"k": 50})), []
+    counts = Private(np.array([50], dtype=np.int64))
+    for _ in range(4_000):
+        shown = select_keys(found, Fraction(4), 53, entropy) == ("k",)
+        drawn.append(int(compared_counts(counts, Fraction(4), 53, entropy, shown=shown)[0]) - 50)
+    assert chi_square(drawn, gaussian_law(4.0)) > ALPHA
+    for wrong in (3.2, 5.0):
+        assert chi_square(drawn, gaussian_law(wrong)) < ALPHA
+
+
+def test_what_was_compared_is_of_whole_counts_and_noise() -> None:
+    with pytest.raises(InternalError):
+        compared_counts(Private(np.array([1.5])), Fraction(10), 54, SeededEntropy(1), shown=True)  # type: ignore[arg-type]
+    with pytest.raises(InternalError):
+        compared_counts(Private(np.array([1])), Fraction(0), 54, SeededEntropy(1), shown=True)
