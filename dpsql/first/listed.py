@@ -13,11 +13,12 @@ from typing import Any
 
 from dpsql.accounting import Plan
 from dpsql.first.bench import Bench
-from dpsql.first.payload import LISTED, encode_measurement
+from dpsql.first.payload import COMPARED, LISTED, encode_measurement, encode_measurements
 from dpsql.first.payment import pay_first
 from dpsql.first.text_start import TextStarts
 from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
+from dpsql.hypothesis import Measurement
 from dpsql.hypothesis.strings.compared import with_compared
 from dpsql.mechanism import compared_counts
 from dpsql.query import Key, LinearQuery, sort_key
@@ -73,7 +74,17 @@ class ListedStrings(FirstTouch):
         return columns in self._done
 
     def _learn(self, reservation: int, released: Sequence[Released]) -> None:
-        self._complete += released
+        hidden = [measurement for kind, measurement in released if kind == COMPARED]
+        for kind, measurement in released:
+            if kind != COMPARED:
+                self._complete.append((kind, self._with(measurement, hidden)))
+
+    def _with(self, counts: Measurement, hidden: Sequence[Measurement]) -> Measurement:
+        """These counts, and what the selection compared of the same strings where that was released."""
+        compared = self.texts.compared(counts.text_columns[0])
+        if compared is None or not hidden:
+            return counts
+        return with_compared(counts, hidden[0], compared.threshold, shown=False)
 
     def _lose(self, columns: frozenset[Columns]) -> None:
         self._done |= columns
@@ -100,11 +111,12 @@ def _read(touch: ListedStrings, column: str, keys: tuple[Key, ...], bench: Bench
 
     def draw() -> dict[str, Any]:
         found = bench.measured(counts, sigma, table, text=text, keys=keys)
-        if compared is not None:
-            scale, threshold = Fraction(compared.counts.sigma), compared.threshold
-            hidden = compared_counts(counts, scale, threshold, bench.entropy, shown=False)
-            found = with_compared(found, replace(found, values=hidden, sigma=float(scale)), threshold, shown=False)
-        return encode_measurement(LISTED, found)
+        if compared is None:
+            return encode_measurement(LISTED, found)
+        scale = Fraction(compared.counts.sigma)
+        hidden = compared_counts(counts, scale, compared.threshold, bench.entropy, shown=False)
+        entries = replace(found, values=hidden, sigma=compared.counts.sigma)
+        return encode_measurements([(COMPARED, entries), (LISTED, found)])
 
     return pay_first(touch, table, 0, draw, bench, turns, {"columns": [[column, *_named(k)] for k in keys]})
 

@@ -91,7 +91,8 @@ class Measurement:
 
     Without text columns ``keys`` is empty and ``values`` has no key axis. With ``value``, a number column, each row
     counts by where it stands between that column's min and max; with ``intervals`` only the rows in all of them count.
-    With ``query`` the one number is that query's answer, and says nothing of any other.
+    With ``query`` the one number is that query's answer, and says nothing of any other. ``sigmas``: the noise of each
+    key where they differ; ``sigma`` is then the root of their mean square.
     """
 
     table: str
@@ -103,6 +104,7 @@ class Measurement:
     value: str | None = None
     query: LinearQuery | None = None
     intervals: tuple[Interval, ...] = ()
+    sigmas: Estimates | None = None
 
     @property
     def is_by_value(self) -> bool:
@@ -133,7 +135,8 @@ class Measurement:
     def of_keys(self, keys: Sequence[Key]) -> "Measurement":
         """The part of a keyed measurement that is about ``keys``, in their order."""
         rows = [self.key_index[k] for k in keys]
-        return replace(self, values=self.values[rows], keys=tuple(keys))
+        sigmas = None if self.sigmas is None else self.sigmas[rows]
+        return replace(self, values=self.values[rows], keys=tuple(keys), sigmas=sigmas)
 
     def answer(self, query: LinearQuery) -> tuple[int, float] | None:
         """``(floor of the measured q, its sd)`` in counts when this measurement determines the query, else ``None``."""
@@ -146,8 +149,12 @@ class Measurement:
             return None
         full = np.broadcast_to(weights, self.values.shape)
         total = int((full * self.values).sum())
-        spread = sqrt(float((full.astype(np.float64) ** 2).sum())) * self.sigma / query.unit
-        return total // query.unit, spread
+        squares = full.astype(np.float64) ** 2
+        if self.sigmas is None:
+            spread = sqrt(float(squares.sum())) * self.sigma
+        else:
+            spread = sqrt(float(squares.reshape(len(self.keys), -1).sum(axis=1) @ self.sigmas**2))
+        return total // query.unit, spread / query.unit
 
     def answers(self, asked: Crosstab) -> tuple[Counts, Estimates]:
         """``answer`` of each query: what was measured of it, and its sd, which is infinite where nothing was."""
@@ -185,10 +192,11 @@ class Measurement:
         """A lower bound on the sd (counts) of any indicator query on ``query``'s cells; 0 for weighted queries."""
         if not query.is_indicator:
             return 0.0
+        least = self.sigma if self.sigmas is None else float(self.sigmas.min())
         if not self._all_cells:
-            return self.sigma
+            return least
         cells = self.values.size // max(len(self.keys), 1)
-        return self.sigma * sqrt(max(1.0, cells / max(query.cells, 1)))
+        return least * sqrt(max(1.0, cells / max(query.cells, 1)))
 
     @cached_property
     def _all_cells(self) -> bool:

@@ -22,14 +22,14 @@ def with_compared(counts: Measurement, compared: Measurement, threshold: int, *,
     """Counts of the same strings with the noise that is left, rounded to whole counts.
 
     ``counts`` have noise of their own; ``compared`` exceeded ``threshold`` (counts) where the strings were ``shown``,
-    and did not where they were not; what was never compared is NULL's. ``sigma`` is the root of the mean variance of
-    the strings, each of which is known from the numbers themselves. Cohen and Sackrowitz 1989, "Two stage conditionally
-    unbiased estimators of the selected mean"; for normal noise, which discrete noise of a few counts is.
+    and did not where they were not; what was never compared is NULL's. ``sigmas``: roots of unbiased estimates, too, of
+    each string's variance. Cohen and Sackrowitz 1989, "Two stage conditionally unbiased estimators of the selected
+    mean"; for normal noise, which discrete noise of a few counts is.
 
     >>> one = Measurement("t", (), np.array([100, 300]), 10.0, ("w",), (("a",), ("b",)))
     >>> both = with_compared(one, replace(one, values=np.array([110, 320])), 105, shown=True)
-    >>> both.values, round(both.sigma, 2)
-    (array([ 99, 310]), 8.16)
+    >>> both.values, both.sigmas.round(2)
+    (array([ 99, 310]), array([9.1 , 7.09]))
     """
     own, other = counts.sigma, compared.sigma
     apart = hypot(own, other)
@@ -41,8 +41,9 @@ def with_compared(counts: Measurement, compared: Measurement, threshold: int, *,
     moved = own**2 / apart * ratio
     values = mean - moved if shown else mean + moved
     kept = np.clip(1.0 - np.where(np.isinf(sides), 0.0, sides) * ratio - ratio**2, 0.0, 1.0)  # of a cut normal's
-    sigma = sqrt(own**2 - own**4 / apart**2 * float(kept.mean()) + 0.25)
-    return replace(counts, values=np.rint(values).astype(np.int64), sigma=sigma)
+    variances = own**2 - own**4 / apart**2 * kept + 0.25
+    sigma = sqrt(float(variances.mean()))
+    return replace(counts, values=np.rint(values).astype(np.int64), sigma=sigma, sigmas=np.sqrt(variances))
 
 
 def _inverse_mills(x: Estimates) -> Estimates:

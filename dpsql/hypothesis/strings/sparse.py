@@ -101,9 +101,11 @@ class SparseHypothesis:
         self.measurements.append(measurement)
         self._unassigned = self._how_drawn = None
         totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
-        precision = 1.0 / (measurement.sigma**2 * (measurement.values.size // max(len(measurement.keys), 1)))
+        parts = measurement.values.size // max(len(measurement.keys), 1)
+        sigmas = [measurement.sigma] * len(totals) if measurement.sigmas is None else measurement.sigmas.tolist()
         listing = not selected and self._distinct is not None
-        for key, y in zip(measurement.keys, totals.tolist(), strict=True):
+        for key, y, sigma in zip(measurement.keys, totals.tolist(), sigmas, strict=True):
+            precision = 1.0 / (sigma**2 * parts)
             weight = self._weights.get(key)
             if weight is not None:
                 weight.weighted += y * precision

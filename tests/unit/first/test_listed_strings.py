@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.accounting import calibrate
 from dpsql.first.listed import MOST_READ, ListedStrings, one_for_all
-from dpsql.first.payload import LISTED, decode_release
+from dpsql.first.payload import COMPARED, LISTED, decode_release
 from dpsql.hypothesis import Measurement
 from dpsql.query import Key
 from tests.support.asking import ask
@@ -43,10 +43,32 @@ def test_a_hidden_string_is_counted_once_and_at_no_charge() -> None:
     assert [m.keys for m in listed(ledger)[1:]] == [(("r9",),)]
     touch, plan, squared = asker.states["t"].touches.listed, asker.plan, asker.states["t"].plan.l2_squared
     paid = sum(plan.release_cost(Fraction(s), squared) for s in touch.texts.count_sigmas("w"))
-    assert plan.release_cost(touch.sigma("w", plan), squared) <= paid
-    compared, _ = touch.texts.compared("w") or pytest.fail("nothing was compared")
-    both = float(touch.sigma("w", plan)) ** -2 + compared.sigma**-2  # all of them far below the threshold
-    assert found.sigma**2 == pytest.approx(1 / both + 0.25, rel=0.01)
+    assert plan.release_cost(Fraction(found.sigma), squared) <= paid
+
+
+def test_of_a_hidden_string_what_was_compared_is_read_too() -> None:
+    rules = policy()
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    ask(asker, word("k00"))
+    compared, threshold = asker.states["t"].touches.texts.compared("w") or pytest.fail("nothing was compared")
+    names = [f"r{i}" for i in range(100)]
+    ask(asker, word(*names))
+    (release,) = [e for e in ledger.events() if e.kind == "release" and e.cost == 0]
+    (one, entries), (other, counts) = decode_release(release.payload)
+    assert (one, other) == (COMPARED, LISTED)
+    assert (entries.sigma, entries.keys) == (compared.sigma, counts.keys)
+    assert entries.values.max() <= threshold
+    truth = np.array([COUNTS[str(k)] for (k,) in entries.keys])
+    assert abs(np.std(entries.values - truth) - compared.sigma) < 0.25 * compared.sigma
+    sparse = asker.states["t"].model.sparse(("w",))  # type: ignore[union-attr]
+    both = 1 / counts.sigma**2 + 1 / compared.sigma**2
+    for key, n, m in zip(counts.keys, counts.values.tolist(), entries.values.tolist(), strict=True):
+        value, variance = sparse.measured(key)
+        assert abs(value - (n / counts.sigma**2 + m / compared.sigma**2) / both) < 1.5  # all far below the threshold
+        assert variance == pytest.approx(1 / both + 0.25, rel=0.05)
+    again, _ = asker_of(rules, ledger)  # a fold of the ledger knows the same
+    assert again.states["t"].model.sparse(("w",)).measured(counts.keys[0]) == sparse.measured(counts.keys[0])  # type: ignore[union-attr]
 
 
 def test_answers_are_as_near_as_those_of_shown_strings() -> None:

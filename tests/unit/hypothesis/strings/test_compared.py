@@ -50,7 +50,9 @@ def test_it_is_what_the_count_is_expected_to_be_where_the_mean_is_known(
     found = with_compared(counts_of([mean], own), counts_of([mean], other), THRESHOLD, shown=shown)
     value, variance = expected(own, other, float(mean), shown=shown)
     assert found.values[0] == pytest.approx(value, abs=0.51)
-    assert found.sigma**2 == pytest.approx(variance + 0.25, rel=1e-3)
+    assert found.sigmas is not None
+    assert found.sigmas**2 == pytest.approx([variance + 0.25], rel=1e-3)
+    assert found.sigma == pytest.approx(float(found.sigmas[0]))
 
 
 @pytest.mark.parametrize("rows", [60, 75, 90, 105, 130])
@@ -67,6 +69,9 @@ def test_neither_side_of_the_threshold_is_off_to_one_side(rows: int) -> None:
         slack = 5 * off.std() / np.sqrt(len(off))
         assert abs(off.mean()) <= slack + 0.02
         assert found.sigma == pytest.approx(off.std(), rel=0.03)
+        assert found.sigmas is not None
+        inside = np.abs(off) <= 1.96 * found.sigmas
+        assert abs(inside.mean() - 0.952) < 0.01 + 4 * np.sqrt(0.05 * 0.95 / len(off))  # each has a sigma of its own
         plain = (counts[there] * other**2 + compared[there] * own**2) / (own**2 + other**2) - rows
         if 75 <= rows <= 105:
             assert abs(plain.mean()) > 4 * slack  # the mean of both is
