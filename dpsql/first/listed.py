@@ -59,12 +59,10 @@ class ListedStrings(FirstTouch):
         return tuple([k for k in hidden if not self._is_begun((column, *_named(k)))])
 
     def foreseen(self, column: str, listed: Sequence[Key]) -> dict[Key, float]:
-        """The variances (about) of the noise of strings that a question would read before it is answered."""
-        unread, compared = self.unread(column, listed), self.texts.compared(column)
-        if not unread:
-            return {}
-        sigmas = (*self.texts.count_sigmas(column), *([] if compared is None else [compared.counts.sigma]))
-        return dict.fromkeys(unread, 1.0 / sum(s**-2 for s in sigmas))
+        """The variances of the noise of strings that a question would read before it is answered, about, or at most:
+        what was compared tells of those nothing that are near the threshold."""
+        unread = self.unread(column, listed)
+        return dict.fromkeys(unread, 1.0 / sum(s**-2 for s in self.texts.count_sigmas(column))) if unread else {}
 
     def sigma(self, column: str, plan: Plan) -> Fraction:
         """Noise (counts) of one draw that costs what the portions of the shown strings' counts cost, or less."""
@@ -84,7 +82,7 @@ class ListedStrings(FirstTouch):
         compared = self.texts.compared(counts.text_columns[0])
         if compared is None or not hidden:
             return counts
-        return with_compared(counts, hidden[0], compared.threshold, shown=False)
+        return with_compared([counts], hidden[0], compared.threshold, shown=False)
 
     def _lose(self, columns: frozenset[Columns]) -> None:
         self._done |= columns

@@ -97,9 +97,10 @@ class TextStarts(Portioned):
                 self._listed[column] = measurement.keys
 
     def _whole(self, columns: Columns, portions: Sequence[Measurement]) -> Measurement:
-        counts = super()._whole(columns, portions)
         found = self._compared.get(columns[0]) if columns[1:] == (COUNTS,) else None
-        return counts if found is None else with_compared(counts, found.counts, found.threshold, shown=True)
+        if found is None:
+            return super()._whole(columns, portions)
+        return with_compared(portions, found.counts, found.threshold, shown=True)
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
         (column,) = measurement.text_columns

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from dpsql.query import Counts, Crosstab, Estimates, Factor, Interval, Key, LinearQuery, Weights, sums
 
 Labels = npt.NDArray[np.int64]
+ROUNDED = 0.25
+"""The variance that rounding to whole counts adds at most."""
 _FEW_PARTS = 32
 
 
@@ -324,10 +326,15 @@ def averaged(portions: Sequence[Measurement]) -> Measurement:
     >>> averaged(two).values, round(averaged(two).sigma, 3)
     (array([15,  4]), 4.272)
     """
-    first = portions[0]
     if len(portions) == 1:
-        return first
+        return portions[0]
+    mean, variance = mean_of(portions)
+    return replace(portions[0], values=np.rint(mean).astype(np.int64), sigma=sqrt(variance + ROUNDED))
+
+
+def mean_of(portions: Sequence[Measurement]) -> tuple[Estimates, float]:
+    """The mean of several measurements of the same parts by their precision, not rounded, and the variance of each."""
     precisions = [p.sigma**-2 for p in portions]
     whole = sum(precisions)
-    mean = sum(p.values * (w / whole) for p, w in zip(portions, precisions, strict=True))
-    return replace(first, values=np.rint(mean).astype(np.int64), sigma=sqrt(1.0 / whole + 0.25))
+    weighed = [p.values * (w / whole) for p, w in zip(portions, precisions, strict=True)]
+    return np.asarray(sum(weighed)), 1.0 / whole

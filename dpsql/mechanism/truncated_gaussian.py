@@ -1,7 +1,7 @@
 """Exact draws of a discrete Gaussian of which it is known that they are above a place: noise that was compared before.
 
-A place within one sigma above 0, or below it, is passed by every sixth draw or more, and rejection does. Further out
-one draw in millions would, so the tail is drawn by itself: Z = a + j with the first a above the place, and
+Where the first number above the place is less than one sigma above 0, every tenth draw or more passes it, and rejection
+does. Further out one draw in millions would, so the tail is drawn by itself: Z = a + j with the first a above, and
 
     exp(-(a + j)^2 / (2 sigma^2))  is proportional to  exp(-a j / sigma^2) exp(-j^2 / (2 sigma^2)),
 
@@ -33,7 +33,7 @@ def gaussian_above(sigma: Fraction, places: Sequence[int], entropy: Entropy) -> 
         raise InternalError("noise needs sigma > 0", hint="take sigma from the plan")
     above = np.array(places, dtype=np.int64)
     out = np.zeros(len(above), dtype=np.int64)
-    far = np.array([place >= sigma for place in places], dtype=bool)
+    far = np.array([place + 1 >= sigma for place in places], dtype=bool)
     waiting = np.flatnonzero(~far)
     while waiting.size:
         drawn = np.array(entropy.discrete_gaussian(sigma, waiting.size), dtype=np.int64)

@@ -48,7 +48,7 @@ def outlook(plan: TablePlan, foreseen: Forecast | None) -> TableOutlook:
         case Way.CONTINGENCIES | Way.LOCAL if foreseen is not None:
             return TableOutlook(plan.name, _words(plan, foreseen), float(half_width(foreseen.typical_sd)))
         case Way.KEYS:
-            error = float(max(half_width(s.known_sigma) for s in plan.texts.values()))
+            error = float(max(half_width(float(s.count_sigma)) for s in plan.texts.values()))
         case Way.NET | Way.CONTINGENCIES | Way.LOCAL:
             return TableOutlook(plan.name, _guarded(plan), float(plan.bound) if plan.net.hard_rounds else None)
     return TableOutlook(plan.name, plan.way.value, error)

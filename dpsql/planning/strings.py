@@ -5,7 +5,6 @@ It is the only release that needs a delta of its own, which the plan sets aside 
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import hypot
 
 from dpsql.accounting import Unshown, selection_threshold
 from dpsql.domain import TableDomain
@@ -62,12 +61,6 @@ class TextStart:
     """Whether what selections compare is part of the counts."""
     hiding: Fraction = Fraction(1)
     """Of the delta of a selection for strings of which a unit is the only holder, before it is replaced or after."""
-
-    @property
-    def known_sigma(self) -> float:
-        """Counts: the noise that is left in the count of a key, as planned."""
-        own = float(self.count_sigma)
-        return 1.0 / hypot(1.0 / own, 1.0 / float(self.select_sigma)) if self.compares else own
 
     @property
     def most_hidden(self) -> float:

@@ -344,7 +344,7 @@ class TableState:
         start = self.touches.texts.unbegun(keyed.text_columns[0])
         if start is None or (query.scope and not query.factors):
             return None
-        sigma = start.pair_sigma if query.scope else start.known_sigma
+        sigma = start.pair_sigma if query.scope else start.count_sigma
         cells = sum(float(((f.weights / f.unit) ** 2).sum()) for f in query.factors) or 1.0
         return float(half_width(float(sigma) * sqrt(len(keyed.strings) * cells)))
 

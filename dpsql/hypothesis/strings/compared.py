@@ -6,44 +6,55 @@ threshold a string is on, the best unbiased estimate is what the other count is 
 (Rao, Blackwell): it has the mean's noise far from the threshold, and the other count's where the comparison says all.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-from math import erfc, exp, hypot, pi, sqrt
+from math import erfc, exp, pi, sqrt
 
 import numpy as np
 
-from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.measurement import ROUNDED, Measurement, averaged, mean_of
 from dpsql.query import Estimates
 
 _FAR = -25.0
 """Sds below which the tail of a normal distribution leaves the range of doubles."""
+_AS_GOOD = 1e-3
+"""Counts: the mean is rounded, to even numbers at the middle, where it is moved by less: all would go one way."""
+_DIGITS = 6
+"""After the point, of a mean that may be in the middle."""
 
 
-def with_compared(counts: Measurement, compared: Measurement, threshold: int, *, shown: bool) -> Measurement:
+def with_compared(
+    portions: Sequence[Measurement], compared: Measurement, threshold: int, *, shown: bool
+) -> Measurement:
     """Counts of the same strings with the noise that is left, rounded to whole counts.
 
-    ``counts`` have noise of their own; ``compared`` exceeded ``threshold`` (counts) where the strings were ``shown``,
-    and did not where they were not; what was never compared is NULL's. ``sigmas``: roots of unbiased estimates, too, of
-    each string's variance. Cohen and Sackrowitz 1989, "Two stage conditionally unbiased estimators of the selected
-    mean"; for normal noise, which discrete noise of a few counts is.
+    ``portions`` of counts have noise of their own; ``compared`` exceeded ``threshold`` (counts) where the strings were
+    ``shown``, and did not where they were not; what was never compared is NULL's. ``sigmas``: roots of unbiased
+    estimates, too, of each string's variance; never more than that of the portions. Where rounding would add more than
+    the comparison tells, these stay as they are. Cohen and Sackrowitz 1989, "Two stage conditionally unbiased
+    estimators of the selected mean"; for normal noise, which discrete noise of a few counts is.
 
     >>> one = Measurement("t", (), np.array([100, 300]), 10.0, ("w",), (("a",), ("b",)))
-    >>> both = with_compared(one, replace(one, values=np.array([110, 320])), 105, shown=True)
+    >>> both = with_compared([one], replace(one, values=np.array([110, 320])), 105, shown=True)
     >>> both.values, both.sigmas.round(2)
     (array([ 99, 310]), array([9.1 , 7.09]))
     """
-    own, other = counts.sigma, compared.sigma
-    apart = hypot(own, other)
-    mean = (counts.values * other**2 + compared.values * own**2) / apart**2
-    above = apart / other**2 * (mean - (threshold + 0.5))  # between the whole numbers on both sides
-    sides = above if shown else -above
-    sides = np.where([key == (None,) for key in counts.keys], np.inf, sides)
+    counts, own = mean_of(portions)  # variances, as the other is
+    other = compared.sigma**2
+    apart = sqrt(own + other)
+    told = own**2 / (own + other)  # of the variance, where a string is far from the threshold
+    if told <= ROUNDED:
+        return averaged(portions)
+    mean = (counts * other + compared.values * own) / (own + other)
+    above = apart / other * (mean - (threshold + 0.5))  # between the whole numbers on both sides
+    sides = np.where([key == (None,) for key in compared.keys], np.inf, above if shown else -above)
     ratio = _inverse_mills(sides)
-    moved = own**2 / apart * ratio
-    values = mean - moved if shown else mean + moved
+    moved = own / apart * ratio
+    values = np.where(moved < _AS_GOOD, mean.round(_DIGITS), mean - moved if shown else mean + moved)
     kept = np.clip(1.0 - np.where(np.isinf(sides), 0.0, sides) * ratio - ratio**2, 0.0, 1.0)  # of a cut normal's
-    variances = own**2 - own**4 / apart**2 * kept + 0.25
-    sigma = sqrt(float(variances.mean()))
-    return replace(counts, values=np.rint(values).astype(np.int64), sigma=sigma, sigmas=np.sqrt(variances))
+    variances = own - told * kept + ROUNDED
+    out = replace(portions[0], values=np.rint(values).astype(np.int64), sigma=sqrt(float(variances.mean())))
+    return replace(out, sigmas=np.sqrt(variances))
 
 
 def _inverse_mills(x: Estimates) -> Estimates:
@@ -53,5 +64,5 @@ def _inverse_mills(x: Estimates) -> Estimates:
 
 def _one(x: float) -> float:
     if x < _FAR:  # the first terms of the tail's asymptotic series
-        return -x - 1.0 / x
+        return -x - 1.0 / x + 2.0 / x**3
     return exp(-x * x / 2.0) / sqrt(2.0 * pi) / (erfc(-x / sqrt(2.0)) / 2.0)

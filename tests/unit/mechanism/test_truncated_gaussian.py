@@ -36,6 +36,7 @@ def law_above(sigma: float, place: int) -> dict[int, float]:
         (Fraction(4), 20),
         (Fraction(23, 5), 60),
         (Fraction(1, 3), 0),
+        (Fraction(1, 8), 0),  # which one draw in 1e14 would pass
         (Fraction(1, 3), 2),
         (Fraction(5, 4), -2),
     ],

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from math import exp, pi, sqrt
 from typing import Any
 
 import pytest
@@ -54,3 +55,29 @@ def test_ledgers_of_earlier_rules_keep_their_shares_of_pairs() -> None:
     plan = make_plan(policy)
     found = {models: plan_tables(replace(plan, models=models), policy)["t"].first_touch for models in (8, plan.models)}
     assert found == {8: FIRST_TOUCH, plan.models: MOST_FIRST_TOUCH}
+
+
+def test_where_units_are_replaced_half_of_delta_hides_a_string_that_comes_and_half_one_that_goes() -> None:
+    table = TableDomain("t", (TextDomain("w"), *table_of((6, 4)).columns))
+    found = {}
+    for neighbors in ("add-remove", "replace-one"):
+        policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6), neighbors, planned_queries=100), (table,))  # type: ignore[arg-type]
+        plan = make_plan(policy)
+        for models in (33, plan.models):
+            start = plan_tables(replace(plan, models=models), policy)["t"].texts["w"]
+            chosen = start.selection(Fraction(20), 2)
+            found[neighbors, models] = chosen.threshold
+            beyond = sum(exp(-z * z / 800) for z in range(chosen.threshold, 2_000)) / sqrt(800 * pi)
+            parts = 2 if (neighbors, models) == ("replace-one", plan.models) else 1
+            assert 0.5 * chosen.delta <= parts * beyond <= chosen.delta
+    assert found["add-remove", 33] == found["add-remove", 34] == found["replace-one", 33] < found["replace-one", 34]
+
+
+def test_of_one_finite_column_strings_keep_the_shares_of_their_rules() -> None:
+    table = TableDomain("t", (TextDomain("w"), *table_of((6,)).columns))
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
+    plan = make_plan(policy)
+    for models, select, pair in ((33, 0.15, 0.30), (plan.models, 0.20, 0.45)):
+        start = plan_tables(replace(plan, models=models), policy)["t"].texts["w"]
+        assert start.select_units / start.units == pytest.approx(select, abs=1e-6)
+        assert start.pair_units / start.units == pytest.approx(pair, abs=1e-6)

@@ -47,7 +47,7 @@ def expected(own: float, other: float, mean: float, *, shown: bool) -> tuple[flo
 def test_it_is_what_the_count_is_expected_to_be_where_the_mean_is_known(
     own: float, other: float, mean: int, shown: bool
 ) -> None:
-    found = with_compared(counts_of([mean], own), counts_of([mean], other), THRESHOLD, shown=shown)
+    found = with_compared([counts_of([mean], own)], counts_of([mean], other), THRESHOLD, shown=shown)
     value, variance = expected(own, other, float(mean), shown=shown)
     assert found.values[0] == pytest.approx(value, abs=0.51)
     assert found.sigmas is not None
@@ -64,7 +64,9 @@ def test_neither_side_of_the_threshold_is_off_to_one_side(rows: int) -> None:
         there = (compared > THRESHOLD) == shown
         if there.sum() < 500:
             continue
-        found = with_compared(counts_of(counts[there], own), counts_of(compared[there], other), THRESHOLD, shown=shown)
+        found = with_compared(
+            [counts_of(counts[there], own)], counts_of(compared[there], other), THRESHOLD, shown=shown
+        )
         off = found.values - rows
         slack = 5 * off.std() / np.sqrt(len(off))
         assert abs(off.mean()) <= slack + 0.02
@@ -80,8 +82,8 @@ def test_neither_side_of_the_threshold_is_off_to_one_side(rows: int) -> None:
 
 def test_null_was_never_compared() -> None:
     own, other = counts_of([100, 60], 10.0, null=True), counts_of([120, 80], 10.0, null=True)
-    assert with_compared(own, other, THRESHOLD, shown=True).values[1] == 70
-    assert with_compared(own, replace(other, keys=own.keys), 10**6, shown=True).values[1] == 70
+    assert with_compared([own], other, THRESHOLD, shown=True).values[1] == 70
+    assert with_compared([own], replace(other, keys=own.keys), 10**6, shown=True).values[1] == 70
 
 
 @pytest.mark.filterwarnings("error")
@@ -91,8 +93,8 @@ def test_numbers_far_apart_stay_numbers(threshold: int, shown: bool) -> None:
     values = [-(10**9), 0, 90, 10**9]
     compared = [max(v, threshold + 1) if shown else min(v, threshold) for v in values[::-1]]
     for own, other in ((1e-2, 1e4), (1e4, 1e-2), (5.0, 5.0)):
-        found = with_compared(counts_of(values, own), counts_of(compared, other), threshold, shown=shown)
-        assert 0.0 < found.sigma <= np.hypot(own, 0.51)
+        found = with_compared([counts_of(values, own)], counts_of(compared, other), threshold, shown=shown)
+        assert 0.0 < found.sigma <= np.hypot(own, 0.501)
         assert np.abs(found.values).max() < 2**62
 
 
@@ -100,5 +102,27 @@ def test_the_tail_far_out_joins_the_one_that_is_computed() -> None:
     """At 25 sds below the threshold the series takes over: estimates are monotone across it."""
     own, other = 4.0, 3.0
     means = np.arange(0, 90)
-    found = with_compared(counts_of(means, own), counts_of(means, other), THRESHOLD, shown=True)
+    found = with_compared([counts_of(means, own)], counts_of(means, other), THRESHOLD, shown=True)
     assert (np.diff(found.values) >= 0).all()
+
+
+def test_where_rounding_would_add_more_than_is_told_counts_stay_as_they_are() -> None:
+    """At a large epsilon: noise of .7 counts is not made into noise of .8."""
+    counts = counts_of([3, 200], 0.7)
+    assert with_compared([counts], counts_of([4, 199], 1.2), THRESHOLD, shown=False) is counts
+    assert with_compared([counts_of([3], 1.0)], counts_of([3], 1.0), THRESHOLD, shown=False).sigma < 0.9
+
+
+def test_portions_are_rounded_once() -> None:
+    portions = [counts_of([500], 8.0), counts_of([501], 8.0)]
+    found = with_compared(portions, counts_of([503], 8.0), THRESHOLD, shown=True)
+    assert (found.values[0], found.sigma) == (501, pytest.approx((64 / 3 + 0.25) ** 0.5))
+
+
+def test_means_in_the_middle_go_both_ways() -> None:
+    rng = np.random.default_rng(1)
+    counts, compared = rng.integers(400, 600, 4_000), rng.integers(400, 600, 4_000)
+    for shown, sign in ((True, 1), (False, -1)):
+        one, other = counts_of(sign * counts, 10.0), counts_of(sign * compared, 10.0)
+        found = with_compared([one], other, THRESHOLD, shown=shown)
+        assert abs((found.values - sign * (counts + compared) / 2).mean()) < 0.03
