@@ -104,7 +104,8 @@ class ModelRules:
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
     first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
     is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
-    ``listed_by_value``: whether it is so beside listed strings, too.
+    ``listed_by_value``: whether it is so beside listed strings, too. ``stretches``: of conditions that take at most so
+    many of these inside of bins; of more than four sums over a single value are its count times that value.
     ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
     ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise. ``settled_together``:
@@ -226,9 +227,10 @@ class ModelRules:
     listed_by_value: bool = True
     leaning: bool = True
     selected_counts: bool = True
+    stretches: int = 32
 
 
-_THIRTY_THIRD = ModelRules(selected_counts=False)
+_THIRTY_THIRD = ModelRules(selected_counts=False, stretches=4)
 _THIRTY_SECOND = replace(_THIRTY_THIRD, listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)
 _THIRTIETH = replace(_THIRTY_FIRST, cut_above=False, contradicted=False, settled_together=False)

@@ -41,6 +41,7 @@ from dpsql.session.terms.explaining import explained_within
 from dpsql.session.terms.within import ask_within
 from dpsql.sql import FrontEnd
 from dpsql.sql.counting.key_source import ReleasedRows
+from dpsql.sql.counting.values.rules import FEW_STRETCHES
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.released import SyntheticTable
@@ -67,6 +68,8 @@ class Session:
         self._plan = plan
         self._public = public
         rules = MODEL_RULES[plan.models]
+        # a statement that asks of many stretches would use up the planned questions, or be refused for hard rounds
+        paid_by_each = plan.questions > 0 or policy.mechanism.when_spent == "refuse"
         self._front_end = FrontEnd(
             policy,
             public,
@@ -75,6 +78,7 @@ class Session:
             curves=rules.curves,
             cut_classes=rules.cut_classes,
             listed_by_value=rules.listed_by_value,
+            stretches=FEW_STRETCHES if paid_by_each else rules.stretches,
         )
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._strings = ReleasedStrings(self._asker.states)

@@ -50,6 +50,7 @@ class FrontEnd:
         curves: bool = True,
         cut_classes: int = NEWEST.cut_classes,
         listed_by_value: bool = True,
+        stretches: int = NEWEST.stretches,
     ) -> None:
         """``distances`` and what follows: as in ``ModelRules``, those of the ledger that the statements are for."""
         products = strategy_named(policy.mechanism.strategy).products
@@ -60,7 +61,7 @@ class FrontEnd:
             most_cells=_most_cells(policy),
             products=products,
             distances=distances,
-            values=ValueRules(by_value, curves, cut_classes, listed_by_value),
+            values=ValueRules(by_value, curves, cut_classes, listed_by_value, stretches),
         )
         self._catalog = catalog_of(policy, public)
         self._read_with({})

@@ -15,10 +15,11 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.query import Interval
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
+from dpsql.sql.counting.values.rules import FEW_STRETCHES
 from dpsql.sql.expressions.changes.straight import Straight
 
-MOST_STRETCHES = 4
-"""That cut bins; of more each bin is guessed, and so where other columns cut the column in more ways."""
+MOST_WAYS = 4
+"""In which other columns cut a column: of more each bin is guessed."""
 _Bools = npt.NDArray[np.bool_]
 
 
@@ -34,15 +35,16 @@ class _Stretch:
 
 
 def asked_by_value(
-    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight | None
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight | None, most: int
 ) -> tuple[QueryPiece, ...] | None:
     """Queries whose sum counts the rows where ``base``, 0 or 1 over the points of the axes, is 1; or sums ``line`` over
-    them. ``None`` where no few questions about the values of one column say it.
+    them. ``None`` where no few questions about the values of one column say it: of more than ``most`` stretches of
+    these that cut bins each bin is guessed.
     """
-    return _counts(table, axes, base) if line is None else _sums(table, axes, base, line)
+    return _counts(table, axes, base, most) if line is None else _sums(table, axes, base, line, most)
 
 
-def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed) -> tuple[QueryPiece, ...] | None:
+def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed, most: int) -> tuple[QueryPiece, ...] | None:
     """The queries that count."""
     if base.dtype != np.int64 or any(a.classes is not None for a in axes):
         return None
@@ -58,10 +60,12 @@ def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed) -> tuple
     points = axes[at[0]].points
     if len(at) > 1 or points is None or not isinstance(table.finite_domain(axes[at[0]].name), NumberDomain):
         return None
-    return _along(table, cells, at[0], points, base)
+    return _along(table, cells, at[0], points, base, most)
 
 
-def _sums(table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight) -> tuple[QueryPiece, ...] | None:
+def _sums(
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight, most: int
+) -> tuple[QueryPiece, ...] | None:
     """Those that sum ``line``: min times the number of rows, and the range times their shares of it.
 
     NULL adds nothing.
@@ -76,13 +80,19 @@ def _sums(table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Stra
     if not known.all():  # whether NULL is in or out: then a column that cuts nothing is dropped
         inside = rows.take(np.flatnonzero(known), axis=at)
         shares = np.concatenate([inside, inside.min(axis=at, keepdims=True)], axis=at)
-    counted, summed = _counts(table, axes, rows), _counts(table, axes, shares)
+    counted, summed = _counts(table, axes, rows, most), _counts(table, axes, shares, most)
     if counted is None or summed is None:
         return None
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(counted, line.scale * first + line.shift)
-    shared = scaled(summed, line.scale * (last - first))
-    return (*out, *(replace(p, query=replace(p.query, value=domain.name)) for p in shared))
+    for p in summed:
+        told = p.query.intervals
+        if most > FEW_STRETCHES and told and told[0].low == told[0].high:  # all of its rows are at one value
+            out += scaled([p], line.scale * (told[0].low - first))
+        else:
+            of_value = [replace(p, query=replace(p.query, value=domain.name))]
+            out += scaled(of_value, line.scale * (last - first))
+    return tuple(out)
 
 
 def _is_cut(base: Signed, axis: int, points: Points) -> bool:
@@ -91,18 +101,18 @@ def _is_cut(base: Signed, axis: int, points: Points) -> bool:
 
 
 def _along(
-    table: TableDomain, cells: Sequence[GridAxis], at: int, points: Points, base: Signed
+    table: TableDomain, cells: Sequence[GridAxis], at: int, points: Points, base: Signed, most: int
 ) -> tuple[QueryPiece, ...] | None:
     """Of one column that is cut: for each different way in which the others' cells cut it."""
     last = np.moveaxis(base, at, -1)
     ways, which = np.unique(last.reshape(-1, last.shape[-1]), axis=0, return_inverse=True)
     used = np.flatnonzero(ways.any(axis=1)).tolist()
-    if len(used) > MOST_STRETCHES:
+    if len(used) > MOST_WAYS:
         return None
     out: list[QueryPiece] = []
     for way in used:
         beside = (which.reshape(last.shape[:-1]) == way).astype(np.int64)
-        parts = _parts(points, ways[way].astype(bool), cells[at].size)
+        parts = _parts(points, ways[way].astype(bool), cells[at].size, most)
         if parts is None:
             return None
         for sign, weights, interval in parts:
@@ -118,14 +128,14 @@ def _along(
 _Part = tuple[int, npt.NDArray[np.int64], tuple[float, float] | None]
 
 
-def _parts(points: Points, taken: _Bools, size: int) -> list[_Part] | None:
+def _parts(points: Points, taken: _Bools, size: int, most: int) -> list[_Part] | None:
     """(sign, cells, the values in them that count): what is taken, or all less what is not, whichever takes less."""
     known = np.array([v is not None for v in points.values])
     null = bool(taken[~known].any())
     inside, outside = _stretches(points, taken & known), _stretches(points, ~taken & known)
     kept, lost = [s for s in inside if not s.whole], [s for s in outside if not s.whole]
     direct = len(kept) + any(s.whole for s in inside)
-    if min(direct, len(lost) + 1) > MOST_STRETCHES:
+    if min(direct, len(lost) + 1) > most:
         return None
     cells = np.zeros(size, dtype=np.int64)
     if len(lost) + 1 < direct or (len(lost) + 1 == direct and len(kept) > 1):
