@@ -1,7 +1,7 @@
 """Lists of values of numbers in bins: ``python -m benchmarks.value_lists [--table retail] [--rules 33]``.
 
 ``x IN (...)`` of 3 to 4 and of 5 to 20 values, as rows have them, every fourth list of values in between; the same with
-a condition on a whole number, beside a string, left out, and summed. Tables: those of ``benchmarks.listed_values``.
+a condition on a whole number, beside a string, left out, and summed, of all rows and of a string's. Tables: those of ``benchmarks.listed_values``.
 Mean error in that of a Gaussian per statement which is told their number, coverage of the 95 % bars and the median bar
 in counts, or the number's own unit, and CPU seconds a statement, by kind.
 """
@@ -27,7 +27,7 @@ from dpsql.accounting.plan import NEWEST_MODELS
 EACH = 40
 """Statements of each kind in a session."""
 LONGEST = 20
-KINDS = ("few", "many", "beside", "a string", "left out", "summed")
+KINDS = ("few", "many", "beside", "a string", "left out", "summed", "of a string")
 
 
 def statements(
@@ -48,8 +48,10 @@ def statements(
             listed = f"x {'NOT ' if kind == 'left out' else ''}IN ({', '.join(map(str, sorted(chosen)))})"
             half = (whole[0] + whole[1]) // 2
             word = str(words[int(rng.integers(len(words)))]).replace("'", "''")
-            beside = {"beside": f" AND z <= {half}", "a string": f" AND word = '{word}'"}.get(kind, "")
-            found.append(("SUM(x)" if kind == "summed" else "COUNT(*)", listed + beside))
+            beside = {"beside": f" AND z <= {half}", "a string": f" AND word = '{word}'"}
+            beside["of a string"] = beside["a string"]
+            what = "SUM(x)" if kind in ("summed", "of a string") else "COUNT(*)"
+            found.append((what, listed + beside.get(kind, "")))
     return asked
 
 

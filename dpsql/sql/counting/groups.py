@@ -75,6 +75,11 @@ def values_beside_strings(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
     )
 
 
+def sums_values(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
+    """Whether one sums the values of rows: of single values there are only counts, each times its value."""
+    return any(p.query.value is not None for found in pieces_held(answers) for here in found for p in here)
+
+
 def check_number(groups: int) -> None:
     """UnsupportedQuery for more groups than fit in memory."""
     if groups > MAX_GROUPS:

@@ -23,12 +23,19 @@ from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, too_many_cells, values_beside_strings
+from dpsql.sql.counting.groups import (
+    Ranks,
+    numbers_held,
+    pieces_held,
+    sums_values,
+    too_many_cells,
+    values_beside_strings,
+)
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, is_beyond, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
 from dpsql.sql.counting.values.parts import PartNumbers, guarded
-from dpsql.sql.counting.values.rules import NEWEST, ValueRules
+from dpsql.sql.counting.values.rules import FEW_STRETCHES, NEWEST, ValueRules
 from dpsql.sql.counting.values.spans import summed_by_value
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.changes.steps import merged
@@ -313,7 +320,7 @@ class Lowering:
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
         """Questions about values of at most one number; beside listed strings a number is summed over cells, with a
-        value for each, and by rules before 33 all is counted so."""
+        value for each, unless only single values are summed; by rules before 33 all is counted so."""
         numbers = {i: c.value for i, c in enumerate(split) if c.value is not None and c.value.steps}
         groups = prod([len(self._group_codes(g).values) for g in range(len(self._groups))]) if numbers else 1
         summed = summed_by_value(self._table, numbers, groups)
@@ -323,7 +330,8 @@ class Lowering:
         if not values_beside_strings(found):
             return found
         if self._values.listed_by_value:
-            found = [self._answer(c, by_cells=i in numbers) for i, c in enumerate(split)]
+            if self._values.stretches <= FEW_STRETCHES or sums_values(found):
+                found = [self._answer(c, by_cells=i in numbers) for i, c in enumerate(split)]
             if not weighed_by_too_many(pieces_held(found), listed=True):
                 return found
         return [self._answer(c, by_cells=True) for c in split]
