@@ -1,7 +1,8 @@
 """Lists of values of numbers in bins: ``python -m benchmarks.value_lists [--table retail] [--rules 33]``.
 
 ``x IN (...)`` of 3 to 4 and of 5 to 20 values, as rows have them, every fourth list of values in between; the same with
-a condition on a whole number, beside a string, left out, and summed, of all rows and of a string's. Tables: those of ``benchmarks.listed_values``.
+a condition on a whole number, beside a string, left out, and summed, of all rows and of a string's. Tables: those of
+``benchmarks.listed_values``.
 Mean error in that of a Gaussian per statement which is told their number, coverage of the 95 % bars and the median bar
 in counts, or the number's own unit, and CPU seconds a statement, by kind.
 """
