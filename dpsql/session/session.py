@@ -56,6 +56,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+MANY_PLANNED = 512
+"""Planned questions, or spare releases: of so many one list of values takes a small part."""
+
+
 class Session:
     """Answers statements of one analyst; thread-safe by one lock, so statements run one after another."""
 
@@ -68,8 +72,8 @@ class Session:
         self._plan = plan
         self._public = public
         rules = MODEL_RULES[plan.models]
-        # a statement that asks of many stretches would use up the planned questions, or be refused for hard rounds
-        paid_by_each = plan.questions > 0 or policy.mechanism.when_spent == "refuse"
+        # a statement of many stretches would use up what is planned, or be refused for the hard rounds it may need
+        paid_by_each = 0 < plan.questions + plan.spares < MANY_PLANNED or policy.mechanism.when_spent == "refuse"
         self._front_end = FrontEnd(
             policy,
             public,

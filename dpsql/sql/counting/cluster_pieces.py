@@ -103,7 +103,7 @@ class ClusterPieces:
         by_cells = by_cells or (not counts and any(a.text is not None for a in axes))
         straight = None if value is None or by_cells else value.straight
         if self.values.by_value and not by_cells and where.is_sure and (value is None) == (straight is None):
-            found = asked_by_value(self.table, axes, sure, straight, self.values.stretches)
+            found = asked_by_value(self.table, axes, sure, straight, self.values)
             if found is not None:
                 return found
         if straight is not None:

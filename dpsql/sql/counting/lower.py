@@ -62,7 +62,7 @@ class Lowering:
         values: ValueRules = NEWEST,
     ) -> None:
         self._text, self._table = text, table
-        self._most_cells, self._products, self._values = most_cells, products, values
+        self._most_cells, self._products, self._whole_values = most_cells, products, values
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups, self._keys = tuple(condition), tuple(groups), keys
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
@@ -80,6 +80,8 @@ class Lowering:
             self._list(self._with_released(candidates))
         self._open = self._open_texts()
         awaits |= self._release_matched(keys)
+        found = [len(self._group_codes(g).values) for g in range(len(self._groups))]
+        self._values = values.of_statement(prod(found), strings=bool(self.texts))
         self._answers = [self._split_answers(split) for split in self._splits]
         self._tie(parts)
         self._awaits = awaits
@@ -106,7 +108,7 @@ class Lowering:
         """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
         inside, groups = (*self._condition, *conjuncts), (*self._groups, value)
         shared = self._text, self._table, self._evaluator, self._cache
-        most, products, values = self._most_cells, self._products, self._values
+        most, products, values = self._most_cells, self._products, self._whole_values
         return Lowering(*shared, inside, groups, (), self._keys, most, products=products, values=values)
 
     def counts(self) -> Sequence[Form]:
@@ -346,6 +348,7 @@ class Lowering:
     def _answer(self, c: Cluster, *, by_cells: bool = False) -> Answer:
         key = (
             by_cells,
+            self._values,
             self._table.name,
             tuple([self._grids.key(b) for b in c.conjuncts]),
             tuple([self._grids.key(self._groups[g]) for g in c.groups]),

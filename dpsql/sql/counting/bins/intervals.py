@@ -15,7 +15,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.query import Interval
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
-from dpsql.sql.counting.values.rules import FEW_STRETCHES
+from dpsql.sql.counting.values.rules import FEW_STRETCHES, ValueRules
 from dpsql.sql.expressions.changes.straight import Straight
 
 MOST_WAYS = 4
@@ -35,16 +35,18 @@ class _Stretch:
 
 
 def asked_by_value(
-    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight | None, most: int
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight | None, rules: ValueRules
 ) -> tuple[QueryPiece, ...] | None:
     """Queries whose sum counts the rows where ``base``, 0 or 1 over the points of the axes, is 1; or sums ``line`` over
-    them. ``None`` where no few questions about the values of one column say it: of more than ``most`` stretches of
-    these that cut bins each bin is guessed.
+    them. ``None`` where no few questions about the values of one column say it: where more stretches of these cut bins
+    than ``rules`` allow, each bin is guessed.
     """
-    return _counts(table, axes, base, most) if line is None else _sums(table, axes, base, line, most)
+    return _counts(table, axes, base, rules) if line is None else _sums(table, axes, base, line, rules)
 
 
-def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed, most: int) -> tuple[QueryPiece, ...] | None:
+def _counts(
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, rules: ValueRules
+) -> tuple[QueryPiece, ...] | None:
     """The queries that count."""
     if base.dtype != np.int64 or any(a.classes is not None for a in axes):
         return None
@@ -60,11 +62,11 @@ def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed, most: in
     points = axes[at[0]].points
     if len(at) > 1 or points is None or not isinstance(table.finite_domain(axes[at[0]].name), NumberDomain):
         return None
-    return _along(table, cells, at[0], points, base, most)
+    return _along(table, cells, at[0], points, base, rules)
 
 
 def _sums(
-    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight, most: int
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight, rules: ValueRules
 ) -> tuple[QueryPiece, ...] | None:
     """Those that sum ``line``: min times the number of rows, and the range times their shares of it.
 
@@ -80,14 +82,14 @@ def _sums(
     if not known.all():  # whether NULL is in or out: then a column that cuts nothing is dropped
         inside = rows.take(np.flatnonzero(known), axis=at)
         shares = np.concatenate([inside, inside.min(axis=at, keepdims=True)], axis=at)
-    counted, summed = _counts(table, axes, rows, most), _counts(table, axes, shares, most)
+    counted, summed = _counts(table, axes, rows, rules), _counts(table, axes, shares, rules)
     if counted is None or summed is None:
         return None
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(counted, line.scale * first + line.shift)
     for p in summed:
         told = p.query.intervals
-        if most > FEW_STRETCHES and told and told[0].low == told[0].high:  # all of its rows are at one value
+        if rules.stretches > FEW_STRETCHES and told and told[0].low == told[0].high:  # all of its rows are at one value
             out += scaled([p], line.scale * (told[0].low - first))
         else:
             of_value = [replace(p, query=replace(p.query, value=domain.name))]
@@ -101,7 +103,7 @@ def _is_cut(base: Signed, axis: int, points: Points) -> bool:
 
 
 def _along(
-    table: TableDomain, cells: Sequence[GridAxis], at: int, points: Points, base: Signed, most: int
+    table: TableDomain, cells: Sequence[GridAxis], at: int, points: Points, base: Signed, rules: ValueRules
 ) -> tuple[QueryPiece, ...] | None:
     """Of one column that is cut: for each different way in which the others' cells cut it."""
     last = np.moveaxis(base, at, -1)
@@ -112,7 +114,7 @@ def _along(
     out: list[QueryPiece] = []
     for way in used:
         beside = (which.reshape(last.shape[:-1]) == way).astype(np.int64)
-        parts = _parts(points, ways[way].astype(bool), cells[at].size, most)
+        parts = _parts(points, ways[way].astype(bool), cells[at].size, rules)
         if parts is None:
             return None
         for sign, weights, interval in parts:
@@ -128,17 +130,19 @@ def _along(
 _Part = tuple[int, npt.NDArray[np.int64], tuple[float, float] | None]
 
 
-def _parts(points: Points, taken: _Bools, size: int, most: int) -> list[_Part] | None:
+def _parts(points: Points, taken: _Bools, size: int, rules: ValueRules) -> list[_Part] | None:
     """(sign, cells, the values in them that count): what is taken, or all less what is not, whichever takes less."""
     known = np.array([v is not None for v in points.values])
     null = bool(taken[~known].any())
     inside, outside = _stretches(points, taken & known), _stretches(points, ~taken & known)
     kept, lost = [s for s in inside if not s.whole], [s for s in outside if not s.whole]
     direct = len(kept) + any(s.whole for s in inside)
-    if min(direct, len(lost) + 1) > most:
+    single = len(kept) == direct and all(s.low == s.high for s in kept)
+    few = rules.stretches <= FEW_STRETCHES
+    if min(direct, len(lost) + 1) > (FEW_STRETCHES if rules.singly and not single else rules.stretches):
         return None
     cells = np.zeros(size, dtype=np.int64)
-    if len(lost) + 1 < direct or (len(lost) + 1 == direct and len(kept) > 1):
+    if len(lost) + 1 < direct or (len(lost) + 1 == direct and len(kept) > 1 and (few or not single)):
         cells[: size - int(not known.all())] = 1
         for s in outside:
             if s.whole:
