@@ -79,8 +79,38 @@ def test_a_list_counts_what_its_values_count_and_sums_them(sessions: list[dpsql.
     assert average == pytest.approx(sum(v * n for v, n in each.items()) / total, rel=1e-2)
 
 
+def test_beside_strings_count_and_sum_are_asked_alike(sessions: list[dpsql.Connection]) -> None:
+    """More than a few stretches beside a string are single values, or an average would be of two different things."""
+    con, mixed = sessions[0], f"city = 'Bern' AND ({FIVE} OR amount BETWEEN 14 AND 16)"
+    for sql in (mixed, f"city = 'Bern' AND NOT {FIVE}"):
+        cursor = con.execute(f"SELECT COUNT(*), SUM(amount) FROM sales WHERE {sql}")
+        ((count, total),) = cursor.fetchall()
+        with_sum = abs(float(total) - truth("SUM(amount)", sql)), abs(count - truth("COUNT(*)", sql))
+        errors = [answer.error for answer in cursor.answers]
+        assert all(error is not None and off <= error for off, error in zip(with_sum[::-1], errors, strict=True))
+        assert all(plan.scope for plan in con.explain(f"SELECT COUNT(*) FROM sales WHERE {sql}").plans)
+    assert len(con.explain(f"SELECT COUNT(*) FROM sales WHERE {mixed}").plans) <= 2
+    assert len(con.explain(f"SELECT COUNT(*) FROM sales WHERE city = 'Bern' AND {FIVE}").plans) == 5
+
+
+def test_values_at_both_ends_of_the_range_are_asked_as_others_are(sessions: list[dpsql.Connection]) -> None:
+    """All rows less what is between would be as few questions, and of stretches in place of values."""
+    for con in sessions:
+        for sql in ("amount IN (0, 5, 10, 20, 200)", "city = 'Chur' AND amount IN (0, 5, 10, 20, 200)"):
+            value, error = number(con, "SUM(amount)", sql)
+            assert abs(value - truth("SUM(amount)", sql)) <= error < 1.3 * truth("SUM(amount)", sql)
+
+
+def test_many_groups_have_fewer_questions_each(sessions: list[dpsql.Connection]) -> None:
+    listed = ", ".join(str(5 * i) for i in range(1, 17))
+    whole, by_hour = (f"SELECT {what} FROM sales WHERE amount IN ({listed})" for what in ("COUNT(*)", "hour, COUNT(*)"))
+    assert len(sessions[0].explain(whole).plans) == 16
+    assert len(sessions[0].explain(f"{by_hour} GROUP BY hour").plans) < 16
+
+
 @pytest.mark.parametrize(
-    ("privacy", "more"), [("planned_queries = 12", ""), ("", '[mechanism]\nwhen_spent = "refuse"\n')]
+    ("privacy", "more"),
+    [("planned_queries = 12", ""), ("planned_queries = 300", ""), ("", '[mechanism]\nwhen_spent = "refuse"\n')],
 )
 def test_where_each_value_would_be_paid_for_more_than_four_are_guessed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, privacy: str, more: str
