@@ -62,7 +62,7 @@ class Lowering:
         values: ValueRules = NEWEST,
     ) -> None:
         self._text, self._table = text, table
-        self._most_cells, self._products, self._whole_values = most_cells, products, values
+        self._most_cells, self._products, self._values = most_cells, products, values
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups, self._keys = tuple(condition), tuple(groups), keys
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
@@ -108,7 +108,7 @@ class Lowering:
         """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
         inside, groups = (*self._condition, *conjuncts), (*self._groups, value)
         shared = self._text, self._table, self._evaluator, self._cache
-        most, products, values = self._most_cells, self._products, self._whole_values
+        most, products, values = self._most_cells, self._products, self._values
         return Lowering(*shared, inside, groups, (), self._keys, most, products=products, values=values)
 
     def counts(self) -> Sequence[Form]:
