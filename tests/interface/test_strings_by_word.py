@@ -90,7 +90,7 @@ def test_what_only_released_strings_could_answer_is_refused_at_no_charge(con: dp
     for ask in (con.explain, con.execute):
         with pytest.raises(dpsql.UnsupportedQuery, match="no string of code can be shown") as caught:
             ask(text)
-        assert "about 65 rows" in caught.value.message and "no string has more than 10" in caught.value.message
+        assert "about 57 rows" in caught.value.message and "no string has more than 10" in caught.value.message
         assert all(word in caught.value.hint for word in ("IN (...)", "prefixes", "category", "epsilon or delta"))
         assert (caught.value.line, caught.value.charged) == (1, 0.0)
         assert caught.value.column is not None and text.lower()[caught.value.column - 1 :].startswith("code")
@@ -100,15 +100,15 @@ def test_what_only_released_strings_could_answer_is_refused_at_no_charge(con: dp
 def test_without_the_word_an_explanation_says_from_how_many_rows_on_a_string_is_shown(database: Path) -> None:
     with connected(database, word="") as con:
         told = [note.text for note in con.explain(OFTEN).notes]
-        assert any("frequent ones, once they are measured (of about 65 rows or more)" in text for text in told)
+        assert any("frequent ones, once they are measured (of about 57 rows or more)" in text for text in told)
         told = [note.text for note in con.explain("SELECT COUNT(*) FROM codes WHERE code = 'c1'").notes]
-        assert any("the frequent strings of code (of about 65 rows or more)" in text for text in told)
+        assert any("the frequent strings of code (of about 57 rows or more)" in text for text in told)
         assert con.budget.spent_epsilon == 0
 
 
 def test_the_command_line_says_so_too(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
-    for word, told in (("", "of about 65 rows or more"), (TEN, "no string of code can be shown")):
+    for word, told in (("", "of about 57 rows or more"), (TEN, "no string of code can be shown")):
         policy = tmp_path / "policy.toml"
         policy.write_text(POLICY.format(word=word, mechanism=""))
         shown = runner().invoke(cli, ["explain", str(database), "--policy", str(policy), OFTEN])
@@ -335,7 +335,7 @@ def test_a_ledger_that_was_begun_with_the_word_goes_on_with_it(copied: Path) -> 
         spent = con.budget.spent_epsilon
     with connected(database, ledger=ledger) as con:
         assert con.execute("SELECT kind, COUNT(*) FROM codes GROUP BY kind").fetchall() == first
-        with pytest.raises(dpsql.UnsupportedQuery, match="about 65 rows"):
+        with pytest.raises(dpsql.UnsupportedQuery, match="about 57 rows"):
             con.execute(OFTEN)
         assert con.budget.spent_epsilon == spent
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -389,6 +390,16 @@ def read_with_half_the_noise() -> Any:
     return patch.object(listed, "one_for_all", lambda plan, sigmas, squared: one_for_all(plan, sigmas, squared) / 2)
 
 
+def entries_with_half_the_noise() -> Any:
+    """What a selection compared is told as if it had been compared with less noise."""
+    compared = listed.compared_counts
+
+    def tell(counts: Any, sigma: Fraction, threshold: int, entropy: Any, *, shown: bool) -> Any:
+        return compared(counts, sigma / 2, threshold, entropy, shown=shown)
+
+    return patch.object(listed, "compared_counts", tell)
+
+
 def choices_that_cost_more() -> Any:
     """A choice that tells more than it is charged for."""
 
@@ -468,6 +479,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "half the noise": (noise_of_half_the_scale, "dropped rows", "a row more", "charge"),
     "tests for one row, an update": (units_of_one_row, "sparse-pmw", "a unit with two rows alike less", "charge"),
     "listed strings, half the noise": (read_with_half_the_noise, "auto", "a row more", "charge"),
+    "compared entries, half the noise": (entries_with_half_the_noise, "auto", "a row more", "charge"),
     "half the noise, an update": (noise_of_half_the_scale, "median", "a row more", "charge"),
     "no noise, an update": (exact_answers, "textbook-pmw", "a row more", "exact"),
     "half the noise, the papers'": (noise_below_the_plans, "the papers' constants", "a row more", "charge"),

@@ -73,6 +73,10 @@ def _read(parts: list[tuple[Paid, list[tuple[Opened, Opened]]]], plan: Plan) -> 
     ]
     if len(names) != len(set(names)):
         yield "charge: a string that somebody listed is drawn twice"
+    opened = [here for _, pairs in parts for here, _ in pairs]
+    chosen = [d.sigma for here in opened if here.compared is not None for d in here.draws]
+    if any(d.sigma not in chosen[-1:] for here in opened if here.entries for d in here.draws):
+        yield "charge: what a selection compared is drawn with other noise than it was selected with"
     owed, units = sum(_owed(pairs, plan) for _, pairs in parts), sum(paid.cost for paid, _ in parts)
     if owed > units:
         share, paid = owed / plan.total_units, units / plan.total_units
@@ -93,7 +97,7 @@ def _owed(pairs: list[tuple[Opened, Opened]], plan: Plan) -> int:
     owed = 0
     for here, there in pairs:
         distance = _distance(here, there)
-        if here.draws and distance:
+        if here.draws and distance and not here.entries:  # those are paid with their selection
             owed += plan.release_cost(min(d.sigma for d in (*here.draws, *there.draws)), distance)
         for _, scale in here.chosen:  # noise of this scale is 2 d / scale - DP where scores move by d
             moved = max((abs(a - b) for a, b in zip(here.vector, there.vector, strict=False)), default=0)

@@ -1,6 +1,7 @@
 """The two sources of noise: one that tells, and one that retells so that the same values are released."""
 
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dpsql.query import KeyCounts
@@ -25,6 +26,19 @@ class Telling:
     def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
         opened = self._tape.opened[-1]
         noise = [round(self._random.gauss(0, float(sigma))) for _ in range(size)]
+        opened.draws.append(Draw(sigma, tuple(noise), begin_of(opened.draws)))
+        return noise
+
+    def above(self, sigma: Fraction, places: Sequence[int]) -> list[int]:
+        """Noise above each place; far out its first numbers alone."""
+        opened, noise = self._tape.opened[-1], []
+        for place in places:
+            drawn = round(self._random.gauss(0, float(sigma)))
+            for _ in range(1_000):
+                if drawn > place:
+                    break
+                drawn = round(self._random.gauss(0, float(sigma)))
+            noise.append(drawn if drawn > place else place + 1)
         opened.draws.append(Draw(sigma, tuple(noise), begin_of(opened.draws)))
         return noise
 
@@ -67,6 +81,20 @@ class Retelling:
             noise = self._keys(here.raw, there, begin_of(here.draws), size)
         else:
             noise = self._cells(here, there, size)
+        here.draws.append(Draw(sigma, tuple(noise), begin_of(here.draws)))
+        return noise
+
+    def above(self, sigma: Fraction, places: Sequence[int]) -> list[int]:
+        """What leads to the same entries; on the other side of the threshold than they are nothing does."""
+        here, there = self._pair()
+        if there is None or not there.entries or len(there.vector) != len(here.vector):
+            self._tape.odd.append("entries that the other session does not draw")
+            return [place + 1 for place in places]
+        moved = [b - a for a, b in zip(here.vector, there.vector, strict=True)]
+        told = [n for d in there.draws for n in d.noise]
+        noise = [n - m if self._tape.hidden else n + m for n, m in zip(told, moved, strict=True)]
+        if any(n <= place for n, place in zip(noise, places, strict=True)):
+            self._tape.odd.append("entries on the other side of the threshold")
         here.draws.append(Draw(sigma, tuple(noise), begin_of(here.draws)))
         return noise
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 import dpsql
 from dpsql.accounting import Plan
-from dpsql.first import bench, text_start
+from dpsql.first import bench, listed, text_start
 from dpsql.ledger import MemoryLedger, SqliteLedger
 from dpsql.ledger.event import Totals
-from dpsql.mechanism import ThresholdTest, rounded_by_chance
+from dpsql.mechanism import ThresholdTest, key_selection, rounded_by_chance
 from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
@@ -221,6 +221,15 @@ def _listening(tape: Tape) -> Iterator[None]:
         tape.opened[-1].compared = threshold
         return keys
 
+    def comparing(compare: Callable[..., Any]) -> Callable[..., Any]:
+        def compares(counts: Private[Any], sigma: Any, threshold: int, entropy: Any, *, shown: bool) -> Any:
+            tape.hidden = not shown
+            out = compare(counts, sigma, threshold, entropy, shown=shown)
+            tape.opened[-1].entries = True
+            return out
+
+        return compares
+
     def joins(values: Any) -> Private[Any]:
         """What is private stays so: nothing is opened."""
         return Private(tuple(reveal(value) for value in values))
@@ -244,6 +253,9 @@ def _listening(tape: Tape) -> Iterator[None]:
         patch.object(noise, "randomized_response", responds),
         patch.object(ThresholdTest, "easy", tests),
         patch.object(text_start, "select_keys", selects),
+        patch.object(text_start, "compared_counts", comparing(text_start.compared_counts)),
+        patch.object(listed, "compared_counts", comparing(listed.compared_counts)),
+        patch.object(key_selection, "gaussian_above", lambda sigma, places, entropy: entropy.above(sigma, places)),
     ):
         yield
 

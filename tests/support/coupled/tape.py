@@ -26,7 +26,7 @@ class Opened:
     ``slope``, ``step``: of a test, what a change by one count is charged for, and how many counts are one step.
     ``compared``: of a selection of keys, what a count plus noise must exceed. ``chosen``: the position that a choice
     told, and the scale of its noise. ``weighted``: the positions of weighted draws, and their scale. ``flips``: of a
-    randomised response, of 2^32, and ``told`` what it told.
+    randomised response, of 2^32, and ``told`` what it told. ``entries``: of strings, what their selection compared.
     """
 
     raw: Any
@@ -39,6 +39,7 @@ class Opened:
     weighted: list[tuple[tuple[int, ...], Fraction]] = field(default_factory=list)
     flips: int = 0
     told: tuple[bool, ...] = ()
+    entries: bool = False
 
     @property
     def vector(self) -> list[int]:
@@ -71,7 +72,8 @@ class Paid:
 
 @dataclass
 class Tape:
-    """Of one session. ``odd``: what could not be coupled, in words. ``flips``: of the response that is being drawn."""
+    """Of one session. ``odd``: what could not be coupled, in words. ``flips``: of the response that is being drawn;
+    ``hidden``: whether the entries that are being drawn are of strings that were not shown, and taken off."""
 
     opened: list[Opened] = field(default_factory=list)
     paid: list[Paid] = field(default_factory=list)
@@ -79,6 +81,7 @@ class Tape:
     written: list[Any] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
     flips: int = 0
+    hidden: bool = False
     _accounted: int = 0
 
     def reveal(self, raw: Any) -> None:
