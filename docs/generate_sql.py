@@ -62,7 +62,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   `list_contains([...], x)`, `FETCH FIRST 5 ROWS ONLY`. `date_diff` of two columns by years, quarters or months is the
   difference of these parts of each; days between two columns are summed and averaged as those of each.
 * **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition that
-  cuts bins of a number column is counted by values where four stretches of them or fewer say it. One that takes more,
+  cuts bins of a number column is counted by values where 32 stretches of them or fewer say it (four in ledgers of few
+  planned questions or that refuse, and fewer in statements of many groups). One that takes more,
   ties two such columns together, or cuts a unit of a date column by week, month, quarter or year, gets an
   estimate whose error covers every place in the bin where its rows may stand, with a note that names the bins;
   `explain` names them at no cost. Of an expression that rises or falls along each column (`x > y`, `x * y > 100`),
