@@ -77,6 +77,16 @@ class Listed:
     number: str
     whole: tuple[int, int]
 
+    @property
+    def largest(self) -> float:
+        return float(self.number.split("max = ")[1].split(",")[0])
+
+    def policy(self, epsilon: str) -> dpsql.Policy:
+        head = f"version = 1\n[privacy]\nepsilon = {epsilon}\ndelta = 1e-6\n[tables.t.columns]\n"
+        columns = f'word = {{ type = "text" }}\nx = {{ type = "number", {self.number} }}\n'
+        columns += f'z = {{ type = "integer", min = {self.whole[0]}, max = {self.whole[1]} }}\n'
+        return dpsql.load_policy(head + columns)
+
 
 TABLES = {
     "retail": Listed(retail, "min = 0, max = 100", (1, 7)),
@@ -131,11 +141,7 @@ def study(name: str, of: Listed, epsilon: str, seeds: int) -> list[dict[str, obj
                 for what, sql in wanted
             }
             counts = {sql: con.execute(f"SELECT COUNT(*) FROM t WHERE {sql}").fetchall()[0][0] for _, sql in truth}
-        head = f"version = 1\n[privacy]\nepsilon = {epsilon}\ndelta = 1e-6\n[tables.t.columns]\n"
-        columns = f'word = {{ type = "text" }}\nx = {{ type = "number", {of.number} }}\n'
-        columns += f'z = {{ type = "integer", min = {of.whole[0]}, max = {of.whole[1]} }}\n'
-        policy = dpsql.load_policy(head + columns)
-        largest = float(of.number.split("max = ")[1].split(",")[0])
+        policy, largest = of.policy(epsilon), of.largest
         sigma = gaussian_sigma(Fraction(epsilon), 1_000)
         for _ in range(seeds):
             with dpsql.connect(path, policy=policy, ledger=":memory:", new_budget=True) as con_:

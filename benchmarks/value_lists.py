@@ -58,7 +58,7 @@ def statements(
 
 def study(name: str, of: Listed, epsilon: str, seeds: int) -> list[dict[str, object]]:
     found: dict[str, list[tuple[float, float, float, float]]] = {}
-    rng, largest = np.random.default_rng(1), float(of.number.split("max = ")[1].split(",")[0])
+    rng, largest = np.random.default_rng(1), of.largest
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.duckdb"
         with duckdb.connect(str(path)) as con:
@@ -71,10 +71,7 @@ def study(name: str, of: Listed, epsilon: str, seeds: int) -> list[dict[str, obj
                 ).fetchall()[0][0]
                 for what, sql in every
             }
-        head = f"version = 1\n[privacy]\nepsilon = {epsilon}\ndelta = 1e-6\n[tables.t.columns]\n"
-        columns = f'word = {{ type = "text" }}\nx = {{ type = "number", {of.number} }}\n'
-        columns += f'z = {{ type = "integer", min = {of.whole[0]}, max = {of.whole[1]} }}\n'
-        policy = dpsql.load_policy(head + columns)
+        policy = of.policy(epsilon)
         sigma = gaussian_sigma(Fraction(epsilon), 1_000)
         for _ in range(seeds):
             with dpsql.connect(path, policy=policy, ledger=":memory:", new_budget=True) as con_:

@@ -50,11 +50,13 @@ def select_keys(found: Private[KeyCounts], sigma: Fraction, threshold: int, entr
 def compared_counts(
     counts: Private[Counts], sigma: Fraction, threshold: int, entropy: Entropy, *, shown: bool
 ) -> Counts:
-    """What a selection compared of keys of these ``counts`` (int64, in rows), all ``shown`` or all hidden. Public.
+    """What a selection compared of keys of these private ``counts`` (int64, one a key, in rows), all ``shown`` or all
+    hidden: draws. Public once released, int64, same shape.
 
     Each is the count plus noise of scale ``sigma`` (counts), given that this exceeded ``threshold``, or did not: with
-    what was shown it has the law of noise that was kept. It is paid with the selection, once for each key: only where
-    all selections of the ledger are of one that was released, and never twice (docs/privacy.md, step 6).
+    what was shown it has the law of noise that was kept. It is paid with the selection: of one that was released, with
+    its sigma and threshold, and once for each key (docs/privacy.md, step 6). ``InternalError`` for other than int64
+    counts in one axis, and when sigma is not in (0, 2^50].
     """
     values = counts.reveal()
     if values.dtype != np.int64 or values.ndim != 1:

@@ -80,8 +80,8 @@ class Lowering:
             self._list(self._with_released(candidates))
         self._open = self._open_texts()
         awaits |= self._release_matched(keys)
-        found = [len(self._group_codes(g).values) for g in range(len(self._groups))]
-        self._values = values.of_statement(prod(found), strings=bool(self.texts))
+        self._number = prod([len(self._group_codes(g).values) for g in range(len(self._groups))])
+        self._values = values.of_statement(self._number, strings=bool(self.texts))
         self._answers = [self._split_answers(split) for split in self._splits]
         self._tie(parts)
         self._awaits = awaits
@@ -324,8 +324,7 @@ class Lowering:
         """Questions about values of at most one number; beside listed strings a number is summed over cells, with a
         value for each, unless only single values are summed; by rules before 33 all is counted so."""
         numbers = {i: c.value for i, c in enumerate(split) if c.value is not None and c.value.steps}
-        groups = prod([len(self._group_codes(g).values) for g in range(len(self._groups))]) if numbers else 1
-        summed = summed_by_value(self._table, numbers, groups)
+        summed = summed_by_value(self._table, numbers, self._number)
         found = [self._answer(c, by_cells=i in numbers and i != summed) for i, c in enumerate(split)]
         if summed is not None and not numbers[summed].straight and is_beyond(pieces_held(found)):
             found[summed] = self._answer(split[summed], by_cells=True)  # chords may reach beyond all values
