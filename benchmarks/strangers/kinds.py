@@ -146,7 +146,7 @@ class Stranger:
 
     def three(self) -> Stream:
         chosen = self._some(3)
-        while True:
+        while len(chosen) == 3:
             number = int(self.rng.integers(2, 4))
             picked = [chosen[i] for i in sorted(self.rng.choice(3, size=number, replace=False).tolist())]
             yield self._whole("three columns", [self._broad(c) for c in picked])

