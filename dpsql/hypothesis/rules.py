@@ -71,6 +71,7 @@ class ModelRules:
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
     ``selected_counts``: whether what a selection compared is part of the counts of strings, shown and listed ones.
+    ``fewer_strings``: whether they have less of a start, and choosing them more of it, where few questions are planned.
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``drawn_lists``: whether it is drawn to what is likely of lists that are drawn evenly, by row or from
     elsewhere, whenever it was counted. ``rest``: whether strings that no column has counted follow what the counted
@@ -228,9 +229,11 @@ class ModelRules:
     leaning: bool = True
     selected_counts: bool = True
     stretches: int = 32
+    fewer_strings: bool = True
 
 
-_THIRTY_THIRD = ModelRules(selected_counts=False, stretches=4)
+_THIRTY_FOURTH = ModelRules(fewer_strings=False)
+_THIRTY_THIRD = replace(_THIRTY_FOURTH, selected_counts=False, stretches=4)
 _THIRTY_SECOND = replace(_THIRTY_THIRD, listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)
 _THIRTIETH = replace(_THIRTY_FIRST, cut_above=False, contradicted=False, settled_together=False)
@@ -321,7 +324,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         31: _THIRTY_FIRST,
         32: _THIRTY_SECOND,
         33: _THIRTY_THIRD,
-        34: ModelRules(),
+        34: _THIRTY_FOURTH,
+        35: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

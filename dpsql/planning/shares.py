@@ -21,7 +21,10 @@ ROW_COUNT_SHARE = Fraction(2, 100)
 WARM_ROW_COUNT_SHARE = Fraction(5, 100)
 """The same with a warm start, out of its share: the model's answers carry the row count's error in proportion."""
 TEXT_SHARE = Fraction(25, 100)
-"""Of a table's start for each text column, MOST_SHARE of it at most; more where finite columns need less."""
+"""Of a table's start for each text column, MOST_SHARE of it at most; more where finite columns need less, and less
+where fewer questions are planned than FEW_PLANNED."""
+FEW_PLANNED = 1_000
+"""Of fewer planned questions lists of strings get ever more from noise of their own, and less from counts of all."""
 MOST_SHARE = Fraction(1, 2)
 """Of a start for its text columns, and of the releases for row counts, at most: contingencies keep the other half."""
 LONE_TEXT_SHARE = Fraction(90, 100)
@@ -145,13 +148,25 @@ class Shares:
             return 0
         match self.way(table):
             case Way.CONTINGENCIES | Way.LOCAL:
-                share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(MOST_SHARE, TEXT_SHARE * len(table.text))
+                some = TEXT_SHARE * len(table.text) * self.fewer_strings(table)
+                share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(MOST_SHARE, some)
                 kept = sum(weights.values()) / sum(text_weights(table).values())  # contingencies have the others'
                 return int(self._start * share * kept)
             case Way.KEYS:
                 return self._start
             case Way.OWN | Way.NET:
                 return 0
+
+    def fewer_strings(self, table: TableDomain) -> Fraction:
+        """What strings beside several finite columns have of TEXT_SHARE, in (0, 1]: less where few are planned.
+
+        A question's own noise has a variance in proportion to how many are planned, a list's in the counts of all
+        strings does not: the fewer are planned, the more lists are nearer by their own.
+        """
+        planned = self.policy.privacy.planned_queries
+        if not self.rules.fewer_strings or planned >= FEW_PLANNED or len(table.varied) < 2:
+            return Fraction(1)
+        return Fraction(round((planned / FEW_PLANNED) ** (1 / 3) * 1_000), 1_000)
 
     def text_weights(self, table: TableDomain) -> dict[str, Fraction]:
         """The weights of the text columns and prefix lengths of which strings are selected."""

@@ -12,7 +12,10 @@ from dpsql.planning.sensitivity import contingency_l2_squared, query_sensitivity
 from dpsql.planning.shares import Shares
 
 SELECT_SHARE = Fraction(25, 100)
-"""Of a column's units for choosing its keys; the threshold follows from this noise."""
+"""Of a column's units for choosing its keys; the threshold follows from this noise. Where strings have fewer units,
+for few questions are planned, as many as otherwise are for choosing, MOST_SELECTING of them at most: what is compared
+is part of the counts."""
+MOST_SELECTING = Fraction(50, 100)
 DISTINCT_SHARE = Fraction(2, 100)
 """For the number of strings, from which the rows of hidden ones are estimated; the rest is for counts."""
 PAIR_SHARE = Fraction(20, 100)
@@ -139,7 +142,7 @@ def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: F
     plan, l2_squared = shares.plan, contingency_l2_squared(shares.policy, table)
     paired, mixed = tuple(c.name for c in table.varied), shares.rules.mixed_strings
     compares = shares.rules.selected_counts
-    select_share, pair_share = _parts(lone=mixed and len(paired) == 1, compares=compares)
+    select_share, pair_share = _parts(shares, table, lone=mixed and len(paired) == 1)
     select, distinct = int(units * select_share), int(units * DISTINCT_SHARE)
     pair = int(units * pair_share / len(paired)) if paired else 0
     count = units - select - distinct - pair * len(paired)
@@ -167,8 +170,9 @@ def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: F
     )
 
 
-def _parts(*, lone: bool, compares: bool) -> tuple[Fraction, Fraction]:
+def _parts(shares: Shares, table: TableDomain, *, lone: bool) -> tuple[Fraction, Fraction]:
     """Of a column's units: for choosing its keys, and for the heavier ones by finite columns."""
     if not lone:
-        return SELECT_SHARE, PAIR_SHARE
+        return min(MOST_SELECTING, SELECT_SHARE / shares.fewer_strings(table)), PAIR_SHARE
+    compares = shares.rules.selected_counts
     return (LONE_SELECT_SHARE, LONE_PAIR_SHARE) if compares else (EARLIER_LONE_SELECT, EARLIER_LONE_PAIR)

@@ -63,12 +63,12 @@ def test_where_units_are_replaced_half_of_delta_hides_a_string_that_comes_and_ha
     for neighbors in ("add-remove", "replace-one"):
         policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6), neighbors, planned_queries=100), (table,))  # type: ignore[arg-type]
         plan = make_plan(policy)
-        for models in (33, plan.models):
+        for models in (33, 34):
             start = plan_tables(replace(plan, models=models), policy)["t"].texts["w"]
             chosen = start.selection(Fraction(20), 2)
             found[neighbors, models] = chosen.threshold
             beyond = sum(exp(-z * z / 800) for z in range(chosen.threshold, 2_000)) / sqrt(800 * pi)
-            parts = 2 if (neighbors, models) == ("replace-one", plan.models) else 1
+            parts = 2 if (neighbors, models) == ("replace-one", 34) else 1
             assert 0.5 * chosen.delta <= parts * beyond <= chosen.delta
     assert found["add-remove", 33] == found["add-remove", 34] == found["replace-one", 33] < found["replace-one", 34]
 
@@ -81,3 +81,37 @@ def test_of_one_finite_column_strings_keep_the_shares_of_their_rules() -> None:
         start = plan_tables(replace(plan, models=models), policy)["t"].texts["w"]
         assert start.select_units / start.units == pytest.approx(select, abs=1e-6)
         assert start.pair_units / start.units == pytest.approx(pair, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("finite", "planned", "models", "strings", "choosing"),
+    [
+        (2, 100, 35, 0.25 * 0.464, 0.50),
+        (2, 300, 35, 0.25 * 0.669, 0.25 / 0.669),
+        (2, 1_000, 35, 0.25, 0.25),
+        (2, 30_000, 35, 0.25, 0.25),
+        (2, 100, 34, 0.25, 0.25),
+        (1, 100, 35, 0.90, 0.20),
+        (0, 100, 35, 1.0, 0.25),
+    ],
+)
+def test_strings_have_less_where_few_questions_are_planned(
+    finite: int, planned: int, models: int, strings: float, choosing: float
+) -> None:
+    """Cube roots of a tenth and of .3; as many units choose strings, but for half of theirs at most."""
+    table = TableDomain("t", (TextDomain("w"), *(table_of((6, 4)[:finite]).columns if finite else ())))
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=planned), (table,))
+    plan = replace(make_plan(policy), models=models)
+    shares, start = Shares(plan, policy), plan_tables(plan, policy)["t"].texts["w"]
+    whole = plan.planned_releases - shares.row_counts
+    assert start.units / whole == pytest.approx(strings, abs=1e-6)
+    assert start.select_units / start.units == pytest.approx(choosing, abs=1e-6)
+
+
+def test_few_planned_questions_show_about_the_strings_that_many_do() -> None:
+    table = TableDomain("t", (TextDomain("w"), *table_of((6, 4)).columns))
+    shown = {}
+    for planned in (100, 1_000):
+        policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=planned), (table,))
+        shown[planned] = plan_tables(make_plan(policy), policy)["t"].texts["w"].shown_from
+    assert shown[1_000] < shown[100] < 1.05 * shown[1_000]
