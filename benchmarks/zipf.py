@@ -4,12 +4,12 @@ Statements list 1 to 200 strings, drawn by their rows or evenly, a twentieth of 
 condition on another column too. Errors are compared with a Gaussian per statement that is told the number planned, cut
 at 0. ``gain``: its mean error in dpsql's. Tables: ``zipfA`` has 400,000 rows, 4,000 codes by a Zipf law of exponent A
 and one column of ten values that depends on the code. ``uneven`` has three codes of 10,000 rows, all of one kind, and
-others of two sizes, 1 and 30, which no such law has; the others are real.
+others of two sizes, 1 and 30, which no such law has; the others are real. ``--weight``: of the strings, in the policy.
 """
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -139,6 +139,12 @@ def ask(table: BenchmarkTable, epsilon: Fraction, planned: int, asked: int, seed
     return found
 
 
+def weighed(made: BenchmarkTable, weight: Fraction) -> BenchmarkTable:
+    """The table with strings of that weight, in its policy."""
+    columns = [replace(c, weight=weight) if isinstance(c, TextDomain) else c for c in made.domain.columns]
+    return replace(made, domain=replace(made.domain, columns=tuple(columns)))
+
+
 def cell(table: str, kind: str, numbers: Sequence[Number]) -> dict[str, object]:
     off, peer = (np.array([getattr(n, which) for n in numbers]) for which in ("off", "peer"))
     inside = [n.off <= n.error for n in numbers if n.error is not None]
@@ -165,15 +171,17 @@ def cell(table: str, kind: str, numbers: Sequence[Number]) -> dict[str, object]:
 @click.option("--planned", default=3_000)
 @click.option("--asked", default=600)
 @click.option("--seeds", default=1)
-def main(tables: Sequence[str], epsilon: str, planned: int, asked: int, seeds: int) -> None:
+@click.option("--weight", default="1")
+def main(tables: Sequence[str], epsilon: str, planned: int, asked: int, seeds: int, weight: str) -> None:
     rows: list[dict[str, object]] = []
     for name in tables:
         with tempfile.TemporaryDirectory() as folder:
-            made = TABLES[name](Path(folder))
+            made = weighed(TABLES[name](Path(folder)), Fraction(weight))
             found = [n for s in range(seeds) for n in ask(made, Fraction(epsilon), planned, asked, s + 1)]
         rows += [cell(name, k, [n for n in found if n.kind == k]) for k in (ALONE, BESIDE)]
         rows.append(cell(name, "both", found))
     title = f"Lists of strings, epsilon {epsilon}, {planned:,} statements planned, {asked:,} asked, {seeds} sessions"
+    title += "" if weight == "1" else f", strings of weight {weight}"
     show(title, rows, f"zipf_{planned}_eps{epsilon}", ["gain: the Gaussian's mean error in dpsql's"])
 
 

@@ -5,6 +5,7 @@ unit, not the budget.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Literal
@@ -13,6 +14,7 @@ from dpsql.domain.column import ColumnDomain, FiniteDomain
 from dpsql.domain.derived import Derived
 from dpsql.domain.prefix import Prefix
 from dpsql.domain.text import TextDomain
+from dpsql.domain.weight import check_weight
 from dpsql.errors import PolicyError
 
 RowCount = Literal["measured", "public"]
@@ -26,7 +28,8 @@ class TableDomain:
     ``max_rows_per_unit`` rows of a unit are counted. ``row_count``: "public" where the owner declares that everybody
     may know the number of rows. ``joins``: two private tables that have the same unit, where this is the view of their
     inner join by it. ``derived``: the
-    columns among them that are worked out from others of the same row.
+    columns among them that are worked out from others of the same row. ``weight``: how much the table has of what is
+    measured first, beside the weights of the others.
 
     >>> from dpsql.domain import BooleanDomain, IntegerDomain
     >>> t = TableDomain("t", (IntegerDomain("age", 0, 9, nullable=False), BooleanDomain("b", nullable=False)))
@@ -41,8 +44,10 @@ class TableDomain:
     row_count: RowCount = field(default="measured", repr=False)  # ledgers are bound to the repr of earlier fields
     joins: tuple[str, ...] = field(default=(), repr=False)
     derived: tuple[Derived, ...] = field(default=(), repr=False)
+    weight: Fraction = field(default=Fraction(1), repr=False)
 
     def __post_init__(self) -> None:
+        check_weight(self.weight, f"tables.{self.name}")
         for derived, prefix in self.prefixes.items():
             if derived.lower() in self.by_name:
                 raise PolicyError(
@@ -73,6 +78,11 @@ class TableDomain:
     def most_rows(self) -> dict[str, int]:
         """The owner's word on the rows of a string, by text column; nothing of columns without one."""
         return {c.name: c.max_rows_per_value for c in self.text if c.max_rows_per_value is not None}
+
+    @cached_property
+    def weighs(self) -> bool:
+        """Whether the owner says how important the table or some of its strings are."""
+        return any(weight != 1 for weight in (self.weight, *(c.weight for c in self.text)))
 
     @cached_property
     def order(self) -> dict[str, int]:

@@ -1,8 +1,10 @@
 """Text columns: strings that no list declares, and what their owner may say of them beforehand. Public."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
+from dpsql.domain.weight import check_weight
 from dpsql.errors import PolicyError
 
 MOST_ROWS_OF_A_VALUE = 10**12
@@ -14,6 +16,8 @@ class TextDomain:
 
     ``max_rows_per_value``: the owner's word that no string is in more rows; ``None``: none is given. Nothing makes it
     true: it may decide which questions are asked of the rows, and what is said without asking them, and no more.
+    ``weight``: how much more its strings have of what is measured first than they would have beside the table's other
+    columns.
 
     >>> TextDomain("code", max_rows_per_value=10).words
     'any string, each in at most 10 rows'
@@ -23,10 +27,12 @@ class TextDomain:
     prefixes: tuple[int, ...] = ()
     nullable: bool = True
     max_rows_per_value: int | None = field(default=None, repr=False)  # ledgers are bound to the repr of earlier fields
+    weight: Fraction = field(default=Fraction(1), repr=False)
     kind: Literal["text"] = field(default="text", init=False)
     sql_type: Literal["VARCHAR"] = field(default="VARCHAR", init=False)
 
     def __post_init__(self) -> None:
+        check_weight(self.weight, self.name)
         most = self.max_rows_per_value
         if most is not None and not 1 <= most <= MOST_ROWS_OF_A_VALUE:
             raise PolicyError(

@@ -96,7 +96,7 @@ class Shares:
         match self.kind:
             case Kind.QUESTIONS:
                 return int(budget * own_row_count_share(self.plan.questions, halved=self.rules.halved))
-            case Kind.MODELS if self._tables_with_start == 0:
+            case Kind.MODELS if self._weights == 0:
                 return budget
             case Kind.MODELS:
                 return int(budget * min(MOST_SHARE, WARM_ROW_COUNT_SHARE / self.policy.mechanism.warm_start))
@@ -115,7 +115,7 @@ class Shares:
         """Units for the contingencies of the table's warm start."""
         match self.way(table):
             case Way.CONTINGENCIES | Way.LOCAL as way:
-                whole = self._start - self.texts(table)
+                whole = self._start(table) - self.texts(table)
                 spares = self.plan.spares * self.plan.spare_units if way is self.spared else 0
                 return whole - ceil(Fraction(spares * whole, max(1, self.spared_starts)))  # in all at least ``spares``
             case Way.OWN | Way.KEYS | Way.NET:
@@ -133,7 +133,7 @@ class Shares:
     def spared_starts(self) -> int:
         """Units for all starts of these tables, of which spare releases take their part."""
         found = [table for table in self.policy.tables if self.way(table) is self.spared]
-        return sum(self._start - self.texts(table) for table in found)
+        return sum(self._start(table) - self.texts(table) for table in found)
 
     def precision(self, table: TableDomain) -> float:
         """Sum of 1/sigma^2 (sigma in counts) over the contingencies of the table's warm start."""
@@ -148,14 +148,19 @@ class Shares:
             return 0
         match self.way(table):
             case Way.CONTINGENCIES | Way.LOCAL:
-                some = TEXT_SHARE * len(table.text) * self.fewer_strings(table)
-                share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(MOST_SHARE, some)
                 kept = sum(weights.values()) / sum(text_weights(table).values())  # contingencies have the others'
-                return int(self._start * share * kept)
+                return int(self._start(table) * self._strings_share(table) * kept)
             case Way.KEYS:
-                return self._start
+                return self._start(table)
             case Way.OWN | Way.NET:
                 return 0
+
+    def _strings_share(self, table: TableDomain) -> Fraction:
+        """Of the table's start for its strings, beside the contingencies of finite columns; in (0, 1)."""
+        some = TEXT_SHARE * len(table.text) * self.fewer_strings(table)
+        share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(MOST_SHARE, some)
+        weighed = share * sum(column.weight for column in table.text) / len(table.text)
+        return weighed / (weighed + 1 - share)
 
     def fewer_strings(self, table: TableDomain) -> Fraction:
         """What strings beside several finite columns have of TEXT_SHARE, in (0, 1]: less where few are planned.
@@ -173,14 +178,15 @@ class Shares:
         weights = text_weights(table)
         return {name: weights[name] for name in selected_texts(table, self.plan.unshown)}
 
-    @cached_property
-    def _start(self) -> int:
-        """What each table that has a start may spend on it."""
-        return (self.plan.planned_releases - self.row_counts) // self._tables_with_start
+    def _start(self, table: TableDomain) -> int:
+        """What a table that has a start may spend on it, by its weight."""
+        return int((self.plan.planned_releases - self.row_counts) * table.weight / self._weights)
 
     @cached_property
-    def _tables_with_start(self) -> int:
-        return tables_with_start(self.policy, self.rules, self.plan.unshown)
+    def _weights(self) -> Fraction:
+        """Of all tables that have a start; 0 where none has."""
+        found = tables_with_start(self.policy, self.rules, self.plan.unshown)
+        return sum((table.weight for table in found), Fraction(0))
 
     # --- noise for each question -----------------------------------------------------------------------------------
 
@@ -211,12 +217,16 @@ def private_row_counts(policy: Policy) -> int:
 
 def text_weights(table: TableDomain) -> dict[str, Fraction]:
     """What each text column and declared prefix length has of what the table's strings have, by name."""
-    return {c.name: Fraction(1) for c in table.text} | dict.fromkeys(table.prefixes, PREFIX_WEIGHT)
+    weights = {column.name: column.weight for column in table.text}
+    return weights | {name: PREFIX_WEIGHT * weights[prefix.column] for name, prefix in table.prefixes.items()}
 
 
-def tables_with_start(policy: Policy, rules: ModelRules = NEWEST, unshown: Collection[Unshown] = ()) -> int:
-    """How many tables have something that is worth measuring before their first answer."""
-    return sum(model_way(policy, table, rules=rules, unshown=unshown) is not Way.NET for table in policy.tables)
+def tables_with_start(
+    policy: Policy, rules: ModelRules = NEWEST, unshown: Collection[Unshown] = ()
+) -> tuple[TableDomain, ...]:
+    """The tables that have something that is worth measuring before their first answer."""
+    ways = ((table, model_way(policy, table, rules=rules, unshown=unshown)) for table in policy.tables)
+    return tuple([table for table, way in ways if way is not Way.NET])
 
 
 def release_share(share: float, policy: Policy) -> float:

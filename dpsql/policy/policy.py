@@ -64,7 +64,7 @@ class Mechanism:
 class Policy:
     """One session's rules. ``digest`` names everything that the ledger must agree with.
 
-    PolicyError when a row count is declared public where neighbours can change it.
+    PolicyError when a row count is declared public where neighbours can change it, or a weight has nothing beside it.
     """
 
     privacy: Privacy
@@ -81,6 +81,7 @@ class Policy:
                     path=f"tables.{table.name}.row_count",
                     hint="leave row_count out: the number of rows is then measured",
                 )
+            self._check_weights(table)
             wrong = self._wrong_join(table)
             if wrong is not None:
                 raise PolicyError(
@@ -88,6 +89,16 @@ class Policy:
                     path=f"tables.{table.name}.joins",
                     hint='name two private tables: a view of patients JOIN visits has joins = ["patients", "visits"]',
                 )
+
+    def _check_weights(self, table: TableDomain) -> None:
+        """PolicyError for a weight that would do nothing."""
+        hint = "leave weight out: it says how much more is measured first than of others"
+        if table.weight != 1 and len(self.tables) == 1:
+            raise PolicyError("there is no other table", path=f"tables.{table.name}.weight", hint=hint)
+        for column in table.text:
+            if column.weight != 1 and len(table.text) == 1 and not table.varied:
+                path = f"tables.{table.name}.columns.{column.name}.weight"
+                raise PolicyError("there is no other column that varies", path=path, hint=hint)
 
     def _wrong_join(self, table: TableDomain) -> str | None:
         """Why a table is not the view of two others joined by their unit; ``None`` where it may be."""
@@ -141,6 +152,9 @@ class Policy:
         most = tuple((t.name, *said) for t in self.tables for said in t.most_rows.items())
         if most:
             digest = sha256(repr((digest, "max_rows_per_value", most)).encode()).hexdigest()
+        weights = tuple((t.name, t.weight, *((c.name, c.weight) for c in t.text)) for t in self.tables if t.weighs)
+        if weights:
+            digest = sha256(repr((digest, "weight", weights)).encode()).hexdigest()
         return digest
 
     @cached_property

@@ -31,10 +31,11 @@ from dpsql.domain import (
 )
 from dpsql.domain.column import MAX_COLUMN_CELLS, OF_A_DAY
 from dpsql.domain.scales import LINEAR_PART
+from dpsql.domain.weight import check_weight
 from dpsql.errors import PolicyError
 from dpsql.policy_file.schema import ColumnSchema
 from dpsql.policy_file.spread import bins_of
-from dpsql.policy_file.toml_table import TomlTable, kind, quoted, quoted_key, quoted_list
+from dpsql.policy_file.toml_table import TomlTable, exact_decimal, kind, quoted, quoted_key, quoted_list
 
 MAX_FLOAT = Fraction(sys.float_info.max)
 _SMALL = {"TINYINT": (-128, 127), "UTINYINT": (0, 255)}
@@ -147,7 +148,14 @@ def _text(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     if sorted(set(lengths)) != lengths:
         keys.refuse("prefixes", "lengths must increase", "write prefixes = [1, 2]")
     most = keys.integer(_MOST, 1, MOST_ROWS_OF_A_VALUE, example=f"{_MOST} = 10") if _MOST in keys else None
-    return TextDomain(name, tuple(lengths), nullable, most)
+    return TextDomain(name, tuple(lengths), nullable, most, read_weight(keys))
+
+
+def read_weight(keys: TomlTable) -> Fraction:
+    """What a table or a text column says of its weight; 1 where it says nothing. PolicyError at the key otherwise."""
+    weight = keys.number("weight", "weight = 2") if "weight" in keys else Fraction(1)
+    check_weight(weight, keys.at("weight"))
+    return weight
 
 
 def _day(keys: TomlTable, key: str) -> date:
@@ -178,7 +186,7 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], Colu
     "category": (("values",), _category),
     "boolean": ((), _boolean),
     "date": (("min", "max", "unit"), _date),
-    "text": (("prefixes", _MOST), _text),
+    "text": (("prefixes", _MOST, "weight"), _text),
 }
 
 
@@ -196,7 +204,7 @@ def column_line(column: ColumnDomain, path: str = "", sql: str | None = None) ->
             path=path or column.name,
             hint='leave reading="cell" out, or pass the Policy itself to connect',
         )
-    keys = [f"type = {quoted(column.kind)}", *_keys(column)]
+    keys = [f"type = {quoted(column.kind)}", *_keys(column, path or column.name)]
     if not column.nullable:
         keys.append("nullable = false")
     if sql is not None:
@@ -204,7 +212,7 @@ def column_line(column: ColumnDomain, path: str = "", sql: str | None = None) ->
     return f"{quoted_key(column.name)} = {{ {', '.join(keys)} }}"
 
 
-def _keys(column: ColumnDomain) -> list[str]:
+def _keys(column: ColumnDomain, path: str) -> list[str]:
     match column:
         case IntegerDomain():
             return [f"min = {column.low}", f"max = {column.high}"]
@@ -219,9 +227,10 @@ def _keys(column: ColumnDomain) -> list[str]:
                 f"max = {column.high.isoformat()}",
                 f"unit = {quoted(column.unit)}",
             ]
-        case TextDomain(prefixes=prefixes, max_rows_per_value=most):
+        case TextDomain(prefixes=prefixes, max_rows_per_value=most, weight=weight):
             listed = [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"] if prefixes else []
-            return [*listed, *([] if most is None else [f"{_MOST} = {most}"])]
+            weighs = [] if weight == 1 else [f"weight = {exact_decimal(weight, f'{path}.weight')}"]
+            return [*listed, *([] if most is None else [f"{_MOST} = {most}"]), *weighs]
         case BooleanDomain():
             return []
 

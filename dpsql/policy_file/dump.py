@@ -4,14 +4,10 @@ A ledger keeps the policy's text to say later which key was changed; reading the
 policy.
 """
 
-from decimal import Decimal
-from fractions import Fraction
-
 from dpsql.domain import TableDomain
-from dpsql.errors import PolicyError
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.policy_file.columns import column_line
-from dpsql.policy_file.toml_table import quoted, quoted_key, quoted_list
+from dpsql.policy_file.toml_table import exact_decimal, quoted, quoted_key, quoted_list
 
 
 def dump_policy(policy: Policy) -> str:
@@ -57,8 +53,8 @@ def dump_policy(policy: Policy) -> str:
 def _privacy(privacy: Privacy) -> list[str]:
     return [
         "[privacy]",
-        f"epsilon = {_exact(privacy.epsilon, 'privacy.epsilon')}",
-        f"delta = {_exact(privacy.delta, 'privacy.delta')}",
+        f"epsilon = {exact_decimal(privacy.epsilon, 'privacy.epsilon')}",
+        f"delta = {exact_decimal(privacy.delta, 'privacy.delta')}",
         f"neighbors = {quoted(privacy.neighbors)}",
         f"planned_queries = {privacy.planned_queries}",
     ]
@@ -75,9 +71,9 @@ def _mechanism(mechanism: Mechanism) -> list[str]:
         f"strategy = {quoted(mechanism.strategy)}",
         *rounds,
         f"when_spent = {quoted(mechanism.when_spent)}",
-        f"warm_start = {_exact(mechanism.warm_start, 'mechanism.warm_start')}",
-        f"error_factor = {_exact(mechanism.error_factor, 'mechanism.error_factor')}",
-        *([f"on_demand = {_exact(mechanism.on_demand, 'mechanism.on_demand')}"] if mechanism.on_demand else ()),
+        f"warm_start = {exact_decimal(mechanism.warm_start, 'mechanism.warm_start')}",
+        f"error_factor = {exact_decimal(mechanism.error_factor, 'mechanism.error_factor')}",
+        *([f"on_demand = {exact_decimal(mechanism.on_demand, 'mechanism.on_demand')}"] if mechanism.on_demand else ()),
         *(calibration if mechanism.calibration != "tight" else ()),  # texts in earlier ledgers have no such line
     ]
 
@@ -91,22 +87,11 @@ def _table(table: TableDomain) -> list[str]:
         lines.append('row_count = "public"')
     if table.joins:
         lines.append(f"joins = {quoted_list(table.joins)}")
+    if table.weight != 1:
+        lines.append(f"weight = {exact_decimal(table.weight, f'tables.{table.name}.weight')}")
     derived = {d.name: d.sql for d in table.derived}
     return [
         *lines,
         f"[tables.{name}.columns]",
         *(column_line(c, f"tables.{table.name}.columns.{c.name}", derived.get(c.name)) for c in table.columns),
     ]
-
-
-def _exact(value: Fraction, path: str) -> str:
-    """The finite decimal that equals ``value``."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    places = value.denominator.bit_length()  # 2^a 5^b divides 10^max(a, b)
-    scaled = value * 10**places
-    if scaled.denominator != 1:
-        raise PolicyError(f"{value} is not a finite decimal", path=path, hint="write it as a decimal, such as 0.33")
-    digits = tuple(int(d) for d in str(abs(scaled.numerator)).rstrip("0"))
-    zeros = len(str(abs(scaled.numerator))) - len(digits)
-    return str(Decimal((int(value < 0), digits, zeros - places))).lower()

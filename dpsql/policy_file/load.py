@@ -15,7 +15,7 @@ from dpsql.domain import RowCount, TableDomain
 from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import RETIRED_STRATEGIES, Calibration, Mechanism, Neighbors, Policy, Privacy, WhenSpent
-from dpsql.policy_file.columns import read_column
+from dpsql.policy_file.columns import read_column, read_weight
 from dpsql.policy_file.derived import check_derived, read_derived
 from dpsql.policy_file.source import DataSource, read_source
 from dpsql.policy_file.toml_table import TomlTable
@@ -177,7 +177,7 @@ def _tables(keys: TomlTable) -> tuple[TableDomain, ...]:
 
 
 def _table(name: str, keys: TomlTable) -> TableDomain:
-    keys.only(("unit", "max_rows_per_unit", "row_count", "joins", "columns"), "a table")
+    keys.only(("unit", "max_rows_per_unit", "row_count", "joins", "weight", "columns"), "a table")
     unit, rows = None, 1
     if "unit" in keys:
         unit = keys.string("unit", 'unit = "owner_id"')
@@ -196,7 +196,8 @@ def _table(name: str, keys: TomlTable) -> TableDomain:
     derived = tuple(read_derived(c, keys) for c, keys in declared.items() if "sql" in keys)
     domains = [read_column(c, keys) for c, keys in declared.items()]
     joins = keys.strings("joins", 'joins = ["patients", "visits"]') if "joins" in keys else ()
-    return TableDomain(name, tuple(domains), unit, rows, counted, joins, check_derived(name, unit, derived))
+    derivable = check_derived(name, unit, derived)
+    return TableDomain(name, tuple(domains), unit, rows, counted, joins, derivable, read_weight(keys))
 
 
 def _public(keys: TomlTable, private: set[str]) -> tuple[str, ...]:

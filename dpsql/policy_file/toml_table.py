@@ -154,3 +154,20 @@ def _range(low: int | None, high: int | None) -> str:
     if high is None:
         return f"at least {low:,}"
     return f"at most {high:,}" if low is None else f"from {low:,} to {high:,}"
+
+
+def exact_decimal(value: Fraction, path: str) -> str:
+    """The finite decimal that equals ``value``; PolicyError at ``path`` where there is none.
+
+    >>> exact_decimal(Fraction(5, 2), "privacy.epsilon")
+    '2.5'
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    places = value.denominator.bit_length()  # 2^a 5^b divides 10^max(a, b)
+    scaled = value * 10**places
+    if scaled.denominator != 1:
+        raise PolicyError(f"{value} is not a finite decimal", path=path, hint="write it as a decimal, such as 0.33")
+    digits = tuple(int(d) for d in str(abs(scaled.numerator)).rstrip("0"))
+    zeros = len(str(abs(scaled.numerator))) - len(digits)
+    return str(Decimal((int(value < 0), digits, zeros - places))).lower()

@@ -115,3 +115,40 @@ def test_few_planned_questions_show_about_the_strings_that_many_do() -> None:
         policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=planned), (table,))
         shown[planned] = plan_tables(make_plan(policy), policy)["t"].texts["w"].shown_from
     assert shown[1_000] < shown[100] < 1.05 * shown[1_000]
+
+
+def test_tables_share_the_start_by_their_weights() -> None:
+    first, second = (replace(table_of((6, 4)), name=name) for name in ("a", "b"))
+    found = {}
+    for weight in (Fraction(1), Fraction(4)):
+        policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (replace(first, weight=weight), second))
+        plan = make_plan(policy)
+        shares = Shares(plan, policy)
+        found[weight] = [shares.contingencies(table) for table in policy.tables]
+        assert 0 <= plan.planned_releases - shares.row_counts - sum(found[weight]) <= 2
+    assert found[Fraction(1)][0] == found[Fraction(1)][1]
+    assert found[Fraction(4)][0] / found[Fraction(4)][1] == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("finite", "weights", "strings"),
+    [
+        (2, (1,), 1 / 4),
+        (2, (3,), 1 / 2),  # a third of the rest, three times
+        (2, (Fraction(1, 3),), 1 / 10),
+        (2, (1, 3), 2 / 3),  # as much as the rest, twice on average
+        (1, (Fraction(1, 9),), 1 / 2),
+        (0, (1, 3), 1.0),
+    ],
+)
+def test_strings_have_as_much_more_than_the_rest_as_they_weigh(
+    finite: int, weights: tuple[Fraction | int, ...], strings: float
+) -> None:
+    text = tuple(TextDomain(f"w{i}", (1,), weight=Fraction(weight)) for i, weight in enumerate(weights))
+    table = TableDomain("t", (*text, *(table_of((6, 4)[:finite]).columns if finite else ())))
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
+    plan = make_plan(policy)
+    whole, starts = plan.planned_releases - Shares(plan, policy).row_counts, plan_tables(plan, policy)["t"].texts
+    assert sum(start.units for start in starts.values()) / whole == pytest.approx(strings, abs=1e-6)
+    units = [starts[column.name].units + starts[f"{column.name}[:1]"].units for column in text]
+    assert [u / sum(units) for u in units] == pytest.approx([float(w / sum(weights)) for w in weights])

@@ -257,6 +257,13 @@ REFUSED = [
     (f"{P}.max_rows_per_value", column('type = "text", max_rows_per_value = true'), "must be a whole number"),
     (f"{P}.max_rows_per_value", column('type = "boolean", max_rows_per_value = 10'), "unknown key"),
     (f"{P}.max_rows_per_value", column('type = "category", values = ["a"], max_rows_per_value = 10'), "unknown key"),
+    (f"{P}.weight", column('type = "text", weight = 0'), "from 0.01 to 100"),
+    (f"{P}.weight", column('type = "text", weight = 100.5'), "from 0.01 to 100"),
+    (f"{P}.weight", column('type = "text", weight = "2"'), "must be a number"),
+    (f"{P}.weight", column('type = "boolean", weight = 2'), "unknown key"),
+    (f"{P}.weight", column('type = "text", weight = 2'), "no other column"),
+    ("tables.t.weight", table("weight = 2"), "no other table"),
+    ("tables.t.weight", table("weight = 0.009"), "from 0.01 to 100"),
     # public
     ("public.table", minimal(rest='[public]\ntable = ["z"]'), "unknown key"),
     ("public.tables", minimal(rest="[public]"), "missing"),
@@ -304,6 +311,32 @@ def test_an_owners_word_on_strings_is_read_written_and_bound_to_the_ledger() -> 
     assert "prefixes = [2], max_rows_per_value = 10 }" in dump_policy(ten)
     assert len({policy.digest for policy in (without, ten, eleven)}) == 3
     assert without.digest == without.digest_without_row_counts == ten.digest_without_row_counts
+
+
+def test_weights_are_read_written_and_bound_to_the_ledger() -> None:
+    other = '[tables.u]\n{of_u}[tables.u.columns]\ny = {{ type = "boolean" }}\nz = {{ type = "text"{of_z} }}\n'
+    plain, table, strings, all_one = (
+        parse_policy(minimal(rest=other.format(of_u=of_u, of_z=of_z)))
+        for of_u, of_z in (
+            ("", ""),
+            ("weight = 2.5\n", ""),
+            ("", ", weight = 0.25"),
+            ("weight = 1.0\n", ", weight = 1"),
+        )
+    )
+    assert (table.tables[1].weight, strings.tables[1].text[0].weight) == (Fraction(5, 2), Fraction(1, 4))
+    assert "weight = 2.5\n" in dump_policy(table) and 'z = { type = "text", weight = 0.25 }' in dump_policy(strings)
+    assert all(parse_policy(dump_policy(policy)) == policy for policy in (plain, table, strings))
+    assert len({policy.digest for policy in (plain, table, strings)}) == 3
+    assert plain.digest == all_one.digest and dump_policy(plain) == dump_policy(all_one)
+
+
+def test_a_weight_that_no_decimal_is_cannot_be_written() -> None:
+    policy = parse_policy(minimal(rest='[tables.u.columns]\ny = { type = "boolean" }\nz = { type = "text" }\n'))
+    third = replace(policy.tables[1], columns=(policy.tables[1].columns[0], TextDomain("z", weight=Fraction(1, 3))))
+    with pytest.raises(PolicyError) as caught:
+        dump_policy(replace(policy, tables=(policy.tables[0], third)))
+    assert caught.value.path == "tables.u.columns.z.weight"
 
 
 @pytest.mark.parametrize("word", sorted(set(RETIRED_STRATEGIES) - set(STRATEGIES)))
