@@ -72,6 +72,8 @@ class ModelRules:
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
     ``selected_counts``: whether what a selection compared is part of the counts of strings, shown and listed ones.
     ``fewer_strings``: whether they have less of a start, and choosing them more of it, where few questions are planned.
+    ``strings_beside``: whether what hard rounds measure of strings by several columns is weighed with what is known
+    beside it, and their answers with what the model said.
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``drawn_lists``: whether it is drawn to what is likely of lists that are drawn evenly, by row or from
     elsewhere, whenever it was counted. ``rest``: whether strings that no column has counted follow what the counted
@@ -230,9 +232,10 @@ class ModelRules:
     selected_counts: bool = True
     stretches: int = 32
     fewer_strings: bool = True
+    strings_beside: bool = True
 
 
-_THIRTY_FOURTH = ModelRules(fewer_strings=False)
+_THIRTY_FOURTH = ModelRules(fewer_strings=False, strings_beside=False)
 _THIRTY_THIRD = replace(_THIRTY_FOURTH, selected_counts=False, stretches=4)
 _THIRTY_SECOND = replace(_THIRTY_THIRD, listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)

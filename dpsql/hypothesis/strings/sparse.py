@@ -19,12 +19,13 @@ from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.cells import CountedKey, StringCells
 from dpsql.hypothesis.strings.drawing import Drawing, drawing
-from dpsql.hypothesis.strings.fitted import GARROTE, MOST_TIMES, fit_cells
+from dpsql.hypothesis.strings.fitted import GARROTE, PartsOfKeys, fit_cells, move_cells
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, Listed, drawn_by_row, furthest_way, hidden_key
 from dpsql.hypothesis.strings.key_list import KeyList, key_list, likely_list
 from dpsql.hypothesis.strings.leaning import Leaning, leaning
 from dpsql.hypothesis.strings.mixture import CellEstimates
 from dpsql.hypothesis.strings.rest import Rest, rest_beside, rest_of
+from dpsql.hypothesis.strings.weight import Weight
 from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Factor, Key, sort_key
 
@@ -33,18 +34,6 @@ LEAST_MEAN = 1.5
 _SURE = 1.64
 NOTHING: Mapping[Key, float] = MappingProxyType({})
 _TINY = 1e-9
-
-
-@dataclass
-class _Weight:
-    """Sum of the measured totals of one key, each weighted by its precision 1/variance."""
-
-    weighted: float = 0.0
-    precision: float = 0.0
-
-    def estimate(self) -> float:
-        y, var = self.weighted / self.precision, 1.0 / self.precision
-        return y * max(0.0, 1.0 - GARROTE * var / max(y * y, _TINY)) if y > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -80,17 +69,19 @@ class SparseHypothesis:
         self._share = finite.row_count / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
         self._distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
-        self._weights: dict[Key, _Weight] = {}
+        self._weights: dict[Key, Weight] = {}
         self.listed = Listed()
         self._by_list: set[Key] = set()
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
         self._weighed, self._every = rules.weighed, rules.every_string
         self._shifted, self._drawn, self._lean = rules.shifted, rules.drawn_lists, rules.leaning
+        self._beside = rules.strings_beside
         self._cells: dict[str, StringCells] = {}
         self._mixed, self._by_chance, self._follows_rest = rules.mixed_strings, rules.by_chance, rules.rest
         self._how_drawn: Drawing | None = None
         self._found: dict[str, _Found] = {}
+        self._parts: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, float, bytes], PartsOfKeys | None]] = {}
         self._changes: dict[str, int] = {}
 
     def absorb(self, measurement: Measurement, *, selected: bool = False) -> None:
@@ -116,7 +107,7 @@ class SparseHypothesis:
                 self.listed.strings += 1
                 self.listed.rows += y
                 self.listed.noise += 1.0 / precision
-            self._weights[key] = _Weight(y * precision, precision)
+            self._weights[key] = Weight(y * precision, precision)
         by_cells = len(measurement.axes) == 1 and measurement.axes[0].is_cells and len(measurement.scope) == 1
         if measurement.axes:
             self._with_axes.append(measurement)
@@ -335,9 +326,13 @@ class SparseHypothesis:
             return weights
         cells = self._of_the_rest(columns)
         out = np.multiply.outer(weights, cells / max(float(cells.sum()), _TINY))
-        for m in self._with_axes:
-            if not (self._weighed and m.scope[0] in self._cells and len(m.axes) == 1 and m.axes[0].is_cells):
+        for n, m in enumerate(self._with_axes):
+            if self._weighed and m.scope[0] in self._cells and len(m.axes) == 1 and m.axes[0].is_cells:
+                continue
+            if not self._beside:
                 fit_cells(out, keys, columns, m)
+            elif (parts := self._parts_of(n, columns, cells)) is not None:
+                parts.move(out, keys, columns)
         for i, column in enumerate(columns):
             if column in self._cells:
                 self._move_cells(out, keys, i, column)
@@ -364,20 +359,18 @@ class SparseHypothesis:
         if not places:
             return
         wanted = found.cells.counts[[found.places[keys[place]] for place in places]]
-        own = out[places]
-        others = tuple(a for a in range(1, out.ndim) if a != i + 1)
-        if not others:
-            out[places] = wanted
-            return
-        marginal = own.sum(axis=others, keepdims=True)
-        shape = [len(places) if a == 0 else n if a == i + 1 else 1 for a, n in enumerate(own.shape)]
-        if self._lean:  # cut at 0, many small ones would be too many
-            some = np.abs(marginal) > _TINY
-            ratio = np.where(some, wanted.reshape(shape), 0.0) / np.where(some, marginal, 1.0)
-            out[places] = own * np.clip(ratio, -MOST_TIMES, MOST_TIMES)
-            return
-        ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)
-        out[places] = own * np.clip(ratio, 0.0, MOST_TIMES)
+        move_cells(out, places, wanted, i, lean=self._lean)
+
+    def _parts_of(self, number: int, columns: tuple[str, ...], cells: Estimates) -> PartsOfKeys | None:
+        """What a measurement over parts says of its keys, kept until something is learned of what it rests on."""
+        m, of = self._with_axes[number], (len(self.measurements), self.unassigned, cells.tobytes())
+        if not set(m.scope) & set(columns):
+            return None
+        known = self._parts.get((number, columns))
+        if known is None or known[0] != of:
+            rows, variances = (np.array([f(k) for k in m.keys]) for f in (self.rows, self.variance))
+            known = self._parts[number, columns] = of, PartsOfKeys.of(m, columns, cells, rows, variances)
+        return known[1]
 
     def _cells_of(self, column: str) -> _Found:
         """The measured keys' estimated counts by the column, and what they leave of it; kept until something is

@@ -23,9 +23,13 @@ FAR = 5.0
 """Sds of noise: a cell that is further from the model is believed; at 3, noise alone moves some in every crosstab."""
 
 
-def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
-    """Whether these are enough counts of one outline to say how far off the model is."""
-    return len(queries) >= TOGETHER and hard.keyed is None and not hard.is_by_value and hard.is_indicator
+def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery], *, strings: bool = False) -> bool:
+    """Whether these are enough counts of one outline to say how far off the model is; ``strings``: or any numbers
+    about strings, which no table's row count or pair ties together.
+    """
+    if len(queries) < TOGETHER:
+        return False
+    return strings if hard.keyed is not None else not hard.is_by_value and hard.is_indicator
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,7 @@ class Beside:
     whether the ledger's rules weigh cells of a GROUP BY, ``mixed``: by a mixture of scales, ``agree``: within how many
     sds of both together they weigh any other number (0: never; one that is further from the model is believed),
     ``values``: also one that is about values; ``fine``: whether sums are told in parts of a range, as the model's are,
-    and not as whole ones.
+    and not as whole ones; ``strings``: whether all this is so of questions about strings, too.
     """
 
     hard: LinearQuery | None
@@ -47,6 +51,7 @@ class Beside:
     agree: float = 0.0
     values: bool = False
     fine: bool = False
+    strings: bool = False
 
     @classmethod
     def by(
@@ -59,7 +64,7 @@ class Beside:
     ) -> "Beside":
         """As a ledger's rules want it."""
         weighs = rules.rounds_beside, rules.mixed, rules.rounds_weighed, rules.values_beside, rules.fine_rounds
-        return cls(hard, tuple(queries), tuple(estimates), tuple(bars), *weighs)
+        return cls(hard, tuple(queries), tuple(estimates), tuple(bars), *weighs, rules.strings_beside)
 
     @property
     def one(self) -> LinearQuery:
@@ -71,7 +76,7 @@ class Beside:
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
         """The answers of the round; ``noise``: the sd (counts) of each that was measured."""
-        if not (self.weighs and is_weighed(self.one, self.queries)):
+        if not (self.weighs and is_weighed(self.one, self.queries, strings=self.strings)):
             return [self._weighed(*one) for one in zip(range(len(measured)), measured, noise, strict=True)]
         values = np.array([a.value for a in measured], dtype=float)
         sds = np.array([inf if bar is None else bar / DEVIATIONS for bar in self.bars])
@@ -87,7 +92,8 @@ class Beside:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
         apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
         query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
-        if not self.agree or bar is None or query.keyed is not None or (query.is_by_value and not self.values):
+        known = self.strings if query.keyed is not None else self.values or not query.is_by_value
+        if not self.agree or bar is None or not known:
             return measured
         sd, value = bar / DEVIATIONS, measured.value or 0
         together, apart = hypot(noise, sd), abs(value - estimate)
