@@ -218,13 +218,18 @@ class TextStarts(Portioned):
 def measure_strings(
     touch: TextStarts, text_columns: tuple[str, ...], bench: Bench, turns: Turns, delta_spent: Callable[[], Fraction]
 ) -> float:
-    """Make what is missing of the first touch of a lone text column; what that charged, in epsilon.
+    """Make what is missing of the first touches of the text columns; what that charged, in epsilon.
 
-    Tuples of several text columns have none. ``delta_spent``: what the ledger says of all selections.
+    By older rules tuples of several have none. ``delta_spent``: what the ledger says of all selections.
     """
-    if not touch.starts or len(text_columns) != 1:
+    if not touch.starts or (len(text_columns) > 1 and not touch.plan.rules.strings_beside):
         return 0.0
-    (column,) = text_columns
+    return sum(_measure_column(touch, column, bench, turns, delta_spent) for column in text_columns)
+
+
+def _measure_column(
+    touch: TextStarts, column: str, bench: Bench, turns: Turns, delta_spent: Callable[[], Fraction]
+) -> float:
     counted: dict[Columns, _Counted] = {}
 
     def next_step() -> Step | None:

@@ -223,9 +223,17 @@ class TableModel:
         """The sparse hypothesis of these text columns; empty at first."""
         known = self._sparse.get(text_columns)
         if known is None:
-            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, self._alpha / self.row_count, self.rules)
+            alpha, singles = self._alpha / self.row_count, self._singles(text_columns)
+            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, alpha, self.rules, singles)
             self._sparse[text_columns] = known
         return known
+
+    def _singles(self, text_columns: tuple[str, ...]) -> tuple[SparseHypothesis, ...]:
+        """Of several text columns each alone; none where one is a prefix of another: these are not independent."""
+        prefixes = self.table.prefixes
+        apart = {prefixes[c].column if c in prefixes else c for c in text_columns}
+        several = self.rules.strings_beside and len(apart) == len(text_columns) > 1
+        return tuple([self.sparse((c,)) for c in text_columns]) if several else ()
 
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""

@@ -43,7 +43,9 @@ def first_measured(
 
 
 def _first(asker: Asker, statement: Statement, name: str, asking: Sequence[LinearQuery]) -> First:
-    texts = [q.keyed.text_columns[0] for q in asking if q.keyed is not None and len(q.keyed.text_columns) == 1]
+    each = asker.states[name].plan.rules.strings_beside
+    named = [q.keyed.text_columns for q in asking if q.keyed is not None]
+    texts = [column for columns in named if each or len(columns) == 1 for column in columns]
     texts += [column for table, column in statement.awaited if table == name]
     later = [of.columns for table, of in _awaiting(statement) if table == name and of.columns]
     scopes = frozenset([*(q.touched for q in asking), *later])

@@ -4,8 +4,8 @@ Strings have no simulation: most of them were never seen. What bounds their erro
 is learned.
 """
 
-from collections.abc import Mapping
-from math import ceil, hypot, inf, isfinite, sqrt
+from collections.abc import Mapping, Sequence
+from math import ceil, hypot, inf, isfinite, prod, sqrt
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.strings.cells import CountedKey
 from dpsql.hypothesis.strings.leaning import IN_COMMON
-from dpsql.hypothesis.strings.sparse import NOTHING
+from dpsql.hypothesis.strings.sparse import NOTHING, SparseHypothesis
 from dpsql.query import Estimates, Key, LinearQuery
 
 CONTRADICTED = 2.0
@@ -49,7 +49,9 @@ def keyed_error(
     rounding = not query.is_indicator
     variances = {k: w * w * sparse.variance(k) for k, w in most.items() if w > 0}
     if not isfinite(sum(variances.values())):
-        return None
+        if not sparse.several.is_known:
+            return None
+        return _of_singles(model, query, sparse.singles, most, finite_limit)
     together = sparse.of_list({k: most[k] for k in variances}, foreseen)
     variances |= together.variances
     bias = hypot(together.error, sum(most[k] * sparse.bias(k) for k in variances if k not in together.rows))
@@ -81,6 +83,29 @@ def keyed_error(
     if model.rules.contradicted:
         error = max(error, _contradicted(counted, most))
     return max(1, ceil(min(error, widest))) + rounding
+
+
+def _of_singles(
+    model: TableModel,
+    query: LinearQuery,
+    singles: Sequence[SparseHypothesis],
+    weights: Mapping[Key, float],
+    finite_limit: float,
+) -> int:
+    """Of keys of several text columns, of which only each column's strings are known: no rows, or all those of the
+    column whose strings have fewest (Frechet), and not more than 20 times the rows that are expected (Markov).
+    """
+    most = [finite_limit]
+    for place, one in enumerate(singles):
+        largest: dict[Key, float] = {}
+        for key, weight in weights.items():
+            largest[(key[place],)] = max(weight, largest.get((key[place],), 0.0))
+        rows = sum(weight * max(0.0, one.rows(key)) for key, weight in largest.items())
+        sd = sqrt(sum(weight**2 * one.variance(key) for key, weight in largest.items()))
+        most.append(rows + DEVIATIONS * sd + sum(weight * one.bias(key) for key, weight in largest.items()))
+    expected = model.row_count * prod(min(1.0, rows / model.row_count) for rows in most)
+    estimate, upper = model.estimate(query), min(*most, expected / OUTSIDE)
+    return max(1, ceil(max(estimate, upper - estimate))) + (not query.is_indicator)
 
 
 def _contradicted(counted: Mapping[Key, CountedKey], weights: Mapping[Key, float]) -> float:

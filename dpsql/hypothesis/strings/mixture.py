@@ -81,6 +81,24 @@ def mixed_cells(
     return CellEstimates(counts, left)
 
 
+def mixed_counts(values: Floats, variances: Floats, expected: Floats, most: Floats) -> CellEstimates:
+    """Posterior means of counts that have nothing in common but how many of them are how far from what was expected.
+
+    All of shape (counts,); ``variances`` of the noise in ``values``, > 0; ``most`` that each can be.
+
+    >>> found = mixed_counts(np.array([90.0, 4.0]), np.full(2, 100.0), np.array([80.0, 1.0]), np.full(2, 500.0))
+    >>> bool(80.0 < found.counts[0] < 90.0 and found.counts[1] < 4.0)
+    True
+    """
+    expected = np.minimum(expected, most)
+    chance = np.maximum(expected * (1.0 - expected / np.maximum(most, 1.0)), 0.0)
+    some = np.arange(len(values))
+    if len(values) > FITTED:
+        some = (np.arange(FITTED) * GOLDEN % 1.0 * len(values)).astype(np.int64)
+    mixing = _mixing(*(np.take(a, some) for a in (values, variances, expected, most, chance)))
+    return CellEstimates(*_posterior(values, variances, expected, most, chance, mixing))
+
+
 def _beyond_noise(apart: Floats, variances: Floats) -> float:
     """What of these distances, each a sum over all strings, noise does not explain (James and Stein 1961)."""
     noise = float(variances.sum()) * (len(apart) + SURELY * sqrt(2.0 * len(apart)))

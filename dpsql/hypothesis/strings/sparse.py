@@ -25,6 +25,7 @@ from dpsql.hypothesis.strings.key_list import KeyList, key_list, likely_list
 from dpsql.hypothesis.strings.leaning import Leaning, leaning
 from dpsql.hypothesis.strings.mixture import CellEstimates
 from dpsql.hypothesis.strings.rest import Rest, rest_beside, rest_of
+from dpsql.hypothesis.strings.several import Several
 from dpsql.hypothesis.strings.weight import Weight
 from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Factor, Key, sort_key
@@ -52,7 +53,8 @@ class SparseHypothesis:
 
     ``finite``: the hypothesis of the table's other columns, which cells of a key follow until they are measured.
     ``distinct``: the released number of strings, once keys were selected; ``most_hidden``: counts that a key which was
-    not shown hardly ever exceeds. ``listed``: what is known of those that somebody listed.
+    not shown hardly ever exceeds. ``listed``: what is known of those that somebody listed. ``singles``: of several
+    text columns those of each alone, which may be taken to be independent.
     """
 
     def __init__(
@@ -62,12 +64,14 @@ class SparseHypothesis:
         sparsity: int,
         alpha: float,
         rules: ModelRules = NEWEST,
+        singles: tuple["SparseHypothesis", ...] = (),
     ) -> None:
-        self.finite, self.text_columns = finite, text_columns
+        self.finite, self.text_columns, self.singles = finite, text_columns, singles
+        self.several = Several(singles, finite.row_count)
         self.measurements: list[Measurement] = []
         self.most_hidden = inf
         self._share = finite.row_count / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
-        self._distinct: Measurement | None = None
+        self.distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, Weight] = {}
         self.listed = Listed()
@@ -94,7 +98,7 @@ class SparseHypothesis:
         totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
         parts = measurement.values.size // max(len(measurement.keys), 1)
         sigmas = [measurement.sigma] * len(totals) if measurement.sigmas is None else measurement.sigmas.tolist()
-        listing = not selected and self._distinct is not None
+        listing = not selected and self.distinct is not None
         for key, y, sigma in zip(measurement.keys, totals.tolist(), sigmas, strict=True):
             precision = 1.0 / (sigma**2 * parts)
             weight = self._weights.get(key)
@@ -124,12 +128,12 @@ class SparseHypothesis:
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in how many strings there are (a 0-d measurement, NULL not counted)."""
-        self._distinct, self.most_hidden, self._unassigned, self._how_drawn = distinct, most_hidden, None, None
+        self.distinct, self.most_hidden, self._unassigned, self._how_drawn = distinct, most_hidden, None, None
 
     @property
     def unassigned(self) -> float:
         """Estimated rows of a key that was never measured."""
-        return self._share if self._distinct is None else self._hidden.estimate
+        return self._share if self.distinct is None else self._hidden.estimate
 
     @property
     def _hidden(self) -> HiddenKey:
@@ -167,16 +171,16 @@ class SparseHypothesis:
 
     def _left(self) -> tuple[float, float, float]:
         """The rows that the measured keys leave, their sd, and how many other strings there are (at least some)."""
-        if self._distinct is None:
+        if self.distinct is None:
             raise InternalError("no keys were selected")
         if self._weighed:
-            return self._left_by_shown(self._distinct)
+            return self._left_by_shown(self.distinct)
         known = self._weights.values()
         left = self.finite.row_count - sum(w.estimate() for w in known)
         noise = sum(1.0 / w.precision for w in known)
         rows = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
-        strings = float(self._distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
-        return rows, sqrt(noise), max(strings, GARROTE * self._distinct.sigma)
+        strings = float(self.distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
+        return rows, sqrt(noise), max(strings, GARROTE * self.distinct.sigma)
 
     def _left_by_shown(self, distinct: Measurement) -> tuple[float, float, float]:
         """The same of all strings but those that were shown: what somebody listed is too noisy to be taken off."""
@@ -188,10 +192,11 @@ class SparseHypothesis:
         return rows, sqrt(noise), max(strings, GARROTE * distinct.sigma)
 
     def variance(self, key: Key) -> float:
-        """Of the estimate of a key's rows: noise, or what is not known of keys that were not shown; infinite before."""
-        known = self._weights.get(key)
-        if known is None:
-            return inf if self._distinct is None else self._hidden.variance
+        """Of the estimate of a key's rows: noise, or what is not known of those not shown; infinite before."""
+        if (known := self._weights.get(key)) is None:
+            return inf if self.distinct is None else self._hidden.variance
+        if self.several.is_known and (found := self.several.measured(key, self._weights, len(self.measurements))):
+            return found.variance
         if self._is_drawn(key) and self._hidden.variance > 0.0:
             return 1.0 / (1.0 / self._hidden.variance + known.precision)
         return 1.0 / known.precision
@@ -200,11 +205,11 @@ class SparseHypothesis:
         """How far the estimates of all keys that were not shown may be off together, each; 0 for measured keys."""
         if self._is_drawn(key):  # as far as the measurement leaves it open
             return self._hidden.bias / (1.0 + self._hidden.variance * self._weights[key].precision)
-        return 0.0 if key in self._weights or self._distinct is None else self._hidden.bias
+        return 0.0 if key in self._weights or self.distinct is None else self._hidden.bias
 
     def _is_drawn(self, key: Key) -> bool:
         """Whether the key's rows are those of a string that somebody listed, drawn to what was expected of it."""
-        return self._weighed and self._distinct is not None and key in self._by_list
+        return self._weighed and self.distinct is not None and key in self._by_list
 
     def counted(self, keys: Collection[Key], factor: Factor, inside: Estimates | None = None) -> dict[Key, CountedKey]:
         """Of the rows that a condition on one finite column selects, of those keys that were counted by it; ``inside``:
@@ -263,17 +268,19 @@ class SparseHypothesis:
     def weight(self, key: Key) -> float:
         """Estimated number of rows with this key, in counts."""
         known = self._weights.get(key)
+        if self.several.is_known:
+            found = self.several.measured(key, self._weights, len(self.measurements))
+            return self.several.independent(key) if found is None else found.rows
         return self.unassigned if known is None else known.estimate()
 
     def expected(self, key: Key) -> float:
         """Rows of the key, in counts, >= 0, drawn to what was expected of it before it was measured.
 
-        ``weight`` takes a measurement that its noise may have made for none, so that sums over many keys, each measured
-        with much noise, come out too small. Here a string that somebody listed has what is known of those that were not
-        shown, mean and variance, as its prior, and its measurement weighs as its noise lets it (Hartigan 1969).
+        ``weight`` takes what noise may have made for none: sums over many keys come out too small. Here a string that
+        somebody listed has what is known of those not shown as its prior, mean and variance (Hartigan 1969).
         """
         known = self._weights.get(key)
-        if known is None or self._distinct is None or key not in self._by_list:
+        if known is None or self.distinct is None or key not in self._by_list:
             return self.weight(key)
         hidden, precision = self._hidden, known.precision
         if hidden.variance <= 0.0:
@@ -287,7 +294,7 @@ class SparseHypothesis:
         A string that was shown occurs: its count is taken as it is, since cutting noise off would make sums too small.
         """
         known = self._weights.get(key)
-        if not self._weighed or known is None or self._distinct is None:
+        if not self._weighed or known is None or self.distinct is None:
             return self.weight(key)
         if key not in self._by_list:
             return max(0.0, known.weighted / known.precision)
@@ -298,13 +305,13 @@ class SparseHypothesis:
 
         ``foreseen``: variances of the noise of others that are about to be measured.
         """
-        if not self._every or self._distinct is None:
+        if not self._every or self.distinct is None:
             return KeyList({}, {}, 0.0)
         hidden = self._hidden
         measured = {k: self.measured(k) for k in weights if k in self._by_list}
         if self._drawn:
             expected = {k: (hidden.estimate, noise) for k, noise in foreseen.items() if k in weights}
-            return likely_list(measured, expected, self._drawing(self._distinct), weights)
+            return likely_list(measured, expected, self._drawing(self.distinct), weights)
         measured |= {k: (hidden.estimate, noise) for k, noise in foreseen.items() if k in weights}
         return key_list(measured, hidden, weights, self._shifted)
 
