@@ -125,7 +125,7 @@ class TableModel:
                 found = Positions.of(domain, rows, self._measured_positions.get(column))
             else:
                 rules = self.rules
-                known_by = {"possible": rules.crowded, "hidden": rules.hidden_crowds}
+                known_by = {"possible": rules.crowded, "hidden": rules.hidden_crowds, "nested": rules.nested_crowds}
                 found = Positions.of_values(domain, rows, counted, **known_by, together=rules.settled_together)
             known = self._positions[column] = self.version, found
         return known[1]

@@ -113,6 +113,8 @@ class ModelRules:
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
     ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise. ``settled_together``:
     whether bins whose cells say that rows begin, end or crowd there are shared by these from long stretches down.
+    ``nested_crowds``: whether rows crowd on round numbers at least as on less round ones, and bars know what noise
+    hides of round numbers that are told together.
     ``beside_neighbours``: whether the places of a bin that a condition cuts meet other conditions as its neighbours do.
     ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
     ``unlearned``: whether bars of what no lesson is about yet know more than the noise of the tables that cover it.
@@ -233,9 +235,10 @@ class ModelRules:
     stretches: int = 32
     fewer_strings: bool = True
     strings_beside: bool = True
+    nested_crowds: bool = True
 
 
-_THIRTY_FOURTH = ModelRules(fewer_strings=False, strings_beside=False)
+_THIRTY_FOURTH = ModelRules(fewer_strings=False, strings_beside=False, nested_crowds=False)
 _THIRTY_THIRD = replace(_THIRTY_FOURTH, selected_counts=False, stretches=4)
 _THIRTY_SECOND = replace(_THIRTY_THIRD, listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)

@@ -14,13 +14,11 @@ import numpy.typing as npt
 from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
-from dpsql.hypothesis.values.crowds import AT_ENDS, MOST_OFF, Crowds, beyond_neighbours, chances_at
+from dpsql.hypothesis.values.crowds import MOST_OFF, Crowds, beyond_neighbours, chances_at
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.places import (
-    as_less_round,
     bins_in,
     fullest,
-    kinds_of,
     lengths,
     marks_in,
     round_ones,
@@ -29,11 +27,10 @@ from dpsql.hypothesis.values.places import (
 )
 from dpsql.hypothesis.values.stretches import Stretches, crowds_of
 from dpsql.hypothesis.values.unsettled import unsettled_bins
+from dpsql.hypothesis.values.usual_shares import STANDS_OUT, unlike, unseen, usual_shares
 from dpsql.memo import Memo
 from dpsql.query import Estimates, Interval
 
-STANDS_OUT = 3.5
-"""Sds of its noise by which a cell has to differ from its share of the bin's rest to be as counted."""
 MEAN_SD = 0.1
 """Of a bin's mean place around what its cells and its neighbours say, before its cells' sums are looked at."""
 STEEPEST = 3.0
@@ -77,13 +74,15 @@ class MarkedCells:
         possible: bool = True,
         hidden: bool = True,
         together: bool = True,
+        nested: bool = True,
     ) -> "MarkedCells":
         """From the estimated ``rows`` of each bin and the measured rows of each cell; spread evenly without these.
 
         ``possible``: whether cells that have more together than their bin has are those nearest to them that have not:
         where few values have all rows, what is cut off below 0 of all others would stay above it. ``hidden``: whether
         rows may crowd in cells that do not stand out of their noise. ``together``: whether bins which this does not fit
-        are shared stretch by stretch."""
+        are shared stretch by stretch. ``nested``: whether rows crowd on round numbers at least as on less round ones,
+        and of round numbers that are told together it is known what noise hides."""
         marks, bins = marks_in(domain), bins_in(domain)
         length = lengths(marks)
         number = len(domain.edges) - 1
@@ -92,7 +91,8 @@ class MarkedCells:
             middle, unknown = np.full(number, 0.5), np.full(number, inf)
             return cls(domain, even, np.zeros(len(even)), even, np.zeros(number), middle, unknown)
         n, found, sd = np.maximum(rows[:number], 0.0), measured.values.astype(np.float64), measured.sigma
-        fit, stretches, unsettled = _apart(domain, n, found, sd, even, possible=possible, hidden=hidden), None, None
+        fit = _apart(domain, n, found, sd, even, possible=possible, hidden=hidden, nested=nested)
+        stretches, unsettled = None, None
         if together:
             unsettled = unsettled_bins(np.array(domain.edges), bins, n, found, fit.share * n[bins], sd)
             if unsettled.any():
@@ -238,14 +238,17 @@ def _apart(
     *,
     possible: bool,
     hidden: bool,
+    nested: bool,
 ) -> _Fit:
     """Each cell that stands out as counted, all others as what is left of their bin."""
     bins = bins_in(domain)
     even = _tilted(domain, n + sd, even)
-    expected, out = _settled(n, bins, found, _crowding(domain, n, found, sd, even, hidden=hidden), sd)
-    spread = np.where(out, inf, _unlike(domain, found, expected, out, sd))
+    expected, out = _settled(n, bins, found, usual_shares(domain, n, found, sd, even, hidden=hidden, nested=nested), sd)
+    spread = np.where(out, inf, unlike(domain, found, expected, out, sd))
     weight = 1.0 / (1.0 + (sd / np.maximum(spread, 1e-9 * sd)) ** 2)
     counted, variance = expected + weight * (found - expected), weight * sd**2
+    if nested:
+        variance = np.where(out, variance, np.maximum(variance, unseen(domain, found, expected, sd) ** 2))
     crowded = out
     if hidden:
         counted, variance, crowded = _with_crowds(domain, n, bins, found, counted, variance, out, sd)
@@ -259,7 +262,7 @@ def _together(
     """All cells from long stretches down. The variance is what ``stretches`` do not know."""
     bins, number = bins_in(domain), len(n)
     even = _tilted(domain, n + sd, even, slopes(np.array(domain.edges), n + sd))
-    usual = _crowding(domain, n, found, sd, even, hidden=hidden, nested=True)
+    usual = usual_shares(domain, n, found, sd, even, hidden=hidden, nested=True)
     out = crowds_of(number, bins, found, usual, sd)
     stretches = Stretches.of(n, bins, found, usual, lengths(marks_in(domain)), round_ones(domain), out, sd)
     counted, variance, crowded = stretches.counted, np.zeros(len(bins)), out
@@ -289,43 +292,6 @@ def _tilted(domain: NumberDomain, n: Estimates, even: Estimates, told: Estimates
     place = np.clip((np.repeat(between, 2) - middle[bins]) / width[bins], -1.0, 1.0)
     tilted = even * np.exp(np.clip(slope, -STEEPEST, STEEPEST)[bins] * place)
     return np.asarray(tilted / np.maximum(summed(bins, tilted, len(n)), _TINY)[bins])
-
-
-def _crowding(
-    domain: NumberDomain,
-    n: Estimates,
-    found: Estimates,
-    sd: float,
-    even: Estimates,
-    *,
-    hidden: bool,
-    nested: bool = False,
-) -> Estimates:
-    """The share of each cell where its bin's rows crowd on round numbers as those of all bins of such a step do.
-
-    The marks of one roundness and step are counted together, and kept where they stand out of their noise. ``hidden``:
-    whether those that are alone tell nothing, for they would tell of themselves.
-    """
-    bins, kinds = bins_in(domain), kinds_of(domain).copy()
-    if hidden:
-        kinds[chances_at(domain.edges) == AT_ENDS, 1] = 0
-    rows = n[bins] * even
-    labels, kind = np.unique(kinds, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    of_step = np.unique(labels[:, 0], return_inverse=True)[1].reshape(-1)
-    whole = summed(of_step[kind], rows, int(of_step.max()) + 1)
-    together, members = np.bincount(kind, found), np.bincount(kind)
-    crowded = (labels[:, 1] > 0) & (members > hidden) & (together > STANDS_OUT * sd * np.sqrt(members))
-    shares = np.where(crowded, np.clip(together / np.maximum(whole[of_step], 1.0), 0.0, 1.0), 0.0)
-    held = summed(of_step, shares, len(whole))
-    shares /= np.maximum(held, 1.0)[of_step]
-    left = 1.0 - summed(of_step, shares, len(whole))
-    _, same, number = np.unique(kind * len(n) + bins, return_inverse=True, return_counts=True)
-    of_kind = shares[kind] / number[same.reshape(-1)]
-    if nested:
-        of_kind = np.where(of_kind > 0.0, of_kind, as_less_round(bins, kinds_of(domain)[:, 1], of_kind))
-    usual = of_kind + np.maximum(left, 0.0)[of_step[kind]] * even
-    return np.asarray(usual / np.maximum(summed(bins, usual, len(n)), _TINY)[bins])
 
 
 def _settled(
@@ -380,19 +346,3 @@ def _possible(counted: Estimates, bins: npt.NDArray[np.intp], rows: Estimates, s
         elif np.maximum(some, 0.0).sum() > left:
             out[first + np.flatnonzero(others)] = nearest(some, left)
     return out
-
-
-def _unlike(
-    domain: NumberDomain, found: Estimates, expected: Estimates, out: npt.NDArray[np.bool_], sd: float
-) -> Estimates:
-    """By how much each cell's rows differ from what is expected, an sd: the same share of it in all cells of a kind.
-
-    That share is what the distances of a kind's cells are beyond their noise (Efron and Morris 1973).
-    """
-    kind = np.unique(kinds_of(domain), axis=0, return_inverse=True)[1].reshape(-1)
-    number, rest = int(kind.max()) + 1, ~out
-    beyond = summed(kind, rest * ((found - expected) ** 2 - sd**2), number)
-    squares = summed(kind, rest * expected**2, number)
-    with np.errstate(all="ignore"):  # where nothing is expected of a whole kind
-        spread = np.sqrt(np.maximum(beyond, 0.0) / np.maximum(squares, _TINY))[kind] * expected
-    return np.where(expected > 0.0, spread, 0.0)

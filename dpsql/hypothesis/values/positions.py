@@ -62,9 +62,12 @@ class Positions:
         possible: bool = True,
         hidden: bool = True,
         together: bool = True,
+        nested: bool = True,
     ) -> "Positions":
-        """From counts at and between round numbers. ``possible``, ``hidden``, ``together``: as in ``MarkedCells``."""
-        cells = MarkedCells.of(domain, rows, counted, possible=possible, hidden=hidden, together=together)
+        """From counts at and between round numbers. ``possible``, ``hidden``, ``together``, ``nested``: as in
+        ``MarkedCells``."""
+        known_by = {"possible": possible, "hidden": hidden, "together": together, "nested": nested}
+        cells = MarkedCells.of(domain, rows, counted, **known_by)
         return cls(domain, np.clip(cells.mean, 0.0, 1.0), cells.mean_sd, cells, True)
 
     @property

@@ -79,7 +79,7 @@ def test_bars_allow_for_a_crowd_that_noise_hides(crowd: int, least: float, at: f
         x = amounts(crowd, at, seed)
         rows, told = measured(x, domain, np.random.default_rng(seed + 100))
         for hidden in inside:
-            cells = MarkedCells.of(domain, rows, told, hidden=hidden, together=hidden)
+            cells = MarkedCells.of(domain, rows, told, hidden=hidden, together=hidden, nested=hidden)
             for condition in conditions:
                 taken = cells.inside(condition)
                 value = float(taken.share @ rows)
@@ -104,7 +104,7 @@ def test_the_mean_of_a_bin_is_as_unsure_as_its_crowd() -> None:
         low, high = domain.edges[-2:]
         last = x[x >= low]
         for hidden in off:
-            cells = MarkedCells.of(domain, rows, told, hidden=hidden)
+            cells = MarkedCells.of(domain, rows, told, hidden=hidden, nested=hidden)
             off[hidden].append(float(abs(cells.mean[-1] - (last.mean() - low) / (high - low)) / cells.mean_sd[-1]))
     assert np.mean(np.array(off[True]) < 1.96) > 0.85 > np.mean(np.array(off[False]) < 1.96)
 
