@@ -59,8 +59,9 @@ class Several:
             values = np.array([w.weighted for w in weights.values()]) * noise
             guessed, most = (np.array([f(k) for k in weights]) for f in (self.independent, self._most))
             found = mixed_counts(values, noise, guessed, most)
-            both = zip(weights, found.counts.tolist(), found.variances.tolist(), strict=True)
-            self._found = of, {k: Known(max(0.0, n), v) for k, n, v in both}
+            counts = np.clip(found.counts, 0.0, most)
+            both = zip(weights, counts.tolist(), found.variances.tolist(), strict=True)
+            self._found = of, {k: Known(n, v) for k, n, v in both}
         return self._found[1].get(key)
 
     def _most(self, key: Key) -> float:

@@ -59,12 +59,16 @@ def usual_shares(
 
 def unseen(domain: NumberDomain, found: Estimates, expected: Estimates, sd: float) -> Estimates:
     """How many rows each mark may have on average of those that are told together, beyond what is ``expected``: by the
-    noise of their sum, and what stands out of it. An sd, in rows, no more than each mark's own; 0 between marks."""
-    kind = np.unique(kinds_of(domain), axis=0, return_inverse=True)[1].reshape(-1)
+    noise of their sum, and what stands out of it; of few marks as those that are less round, or twice what is expected
+    or none, for that is taken from others. An sd, in rows, no more than each mark's own; 0 between marks."""
+    kinds = kinds_of(domain)
+    kind = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
     members = np.bincount(kind)
-    beyond = np.maximum(np.bincount(kind, found - expected), 0.0) + sd * np.sqrt(members)
-    of_kind = np.where(members >= TOLD_TOGETHER, np.minimum(beyond / members, sd), 0.0)
-    return np.where(kinds_of(domain)[:, 1] > 0, of_kind[kind], 0.0)
+    together = members[kind] >= TOLD_TOGETHER
+    beyond = (np.maximum(np.bincount(kind, found - expected), 0.0) + sd * np.sqrt(members)) / members
+    of_cell = np.where(kinds[:, 1] > 0, np.minimum(np.where(together, beyond[kind], expected), sd), 0.0)
+    less_round = as_less_round(bins_in(domain), kinds[:, 1], np.where(together, of_cell, 0.0) / sd) * sd
+    return np.where(together, of_cell, np.maximum(of_cell, less_round))
 
 
 def unlike(

@@ -8,7 +8,7 @@ import pytest
 from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
-from dpsql.query import Factor, LinearQuery
+from dpsql.query import Factor, KeyedFactor, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement
 from dpsql.session.model.beside_model import FAR, Beside, is_weighed
@@ -210,3 +210,32 @@ def test_of_groups_tested_as_one_counts_and_sums_are_weighed_alike_whichever_is_
     assert np.abs(misses([forth[i] for i in range(80)], true)).mean() < 0.2 * NOISE
     counts, weighted = ([forth[i].error or 0.0 for i in some] for some in (range(40), range(40, 80)))
     assert min(weighted) >= min(counts) + 1  # rounded down where rows count by fractions
+
+
+def strings(number: int) -> tuple[LinearQuery, ...]:
+    """Counts of one string each."""
+    keyed = [KeyedFactor(("w",), ((f"k{i}",),), (), np.ones(1, dtype=np.int64)) for i in range(number)]
+    return tuple(LinearQuery("t", (), one) for one in keyed)
+
+
+def test_groups_of_strings_are_closer_than_they_were_measured_too() -> None:
+    rng, queries = np.random.default_rng(3), strings(CELLS)
+    true = rng.uniform(20.0, 300.0, CELLS)
+    said, noisy = true + rng.normal(0.0, 10.0, CELLS), true + rng.normal(0.0, NOISE, CELLS)
+    measured = [from_measurement(q, round(v), NOISE, CERTAIN) for q, v in zip(queries, noisy, strict=True)]
+    off = {}
+    for rules in (MODEL_RULES[34], NEWEST):
+        found = Beside.by(rules, queries[0], queries, said.tolist(), [60] * CELLS).answers(measured, [NOISE] * CELLS)
+        off[rules] = np.abs(misses(found, true)).mean()
+        assert np.mean([abs(m) <= (a.error or 0.0) for m, a in zip(misses(found, true), found, strict=True)]) > 0.93
+    assert off[NEWEST] < 0.4 * off[MODEL_RULES[34]]
+
+
+def test_a_string_that_the_model_did_not_know_is_as_it_was_measured() -> None:
+    (query,) = strings(1)
+    measured = [from_measurement(query, 900, NOISE, CERTAIN)]
+    for estimate, bar in ((5.0, None), (5.0, 20)):
+        (answer,) = Beside.by(NEWEST, query, (query,), [estimate], [bar]).answers(measured, [NOISE])
+        assert answer.value == 900
+    (both,) = Beside.by(NEWEST, query, (query,), [800.0], [120]).answers(measured, [NOISE])
+    assert 800 < float(both.value or 0) < 900
