@@ -79,6 +79,11 @@ class TableDomain:
         """The owner's word on the rows of a string, by text column; nothing of columns without one."""
         return {c.name: c.max_rows_per_value for c in self.text if c.max_rows_per_value is not None}
 
+    def are_apart(self, text_columns: tuple[str, ...]) -> bool:
+        """Whether these are several text columns of which none is a prefix of another."""
+        bases = {self.prefixes[c].column if c in self.prefixes else c for c in text_columns}
+        return len(bases) == len(text_columns) > 1
+
     @cached_property
     def weighs(self) -> bool:
         """Whether the owner says how important the table or some of its strings are."""

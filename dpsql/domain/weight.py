@@ -14,6 +14,8 @@ def check_weight(weight: Fraction, path: str) -> None:
     >>> check_weight(Fraction(3), "tables.visits")
     """
     low, high = WEIGHTS
-    if not low <= weight <= high:
+    exact = isinstance(weight, int | Fraction) and not isinstance(weight, bool)  # a policy compares by value
+    if not exact or not low <= weight <= high:
         hint = "write weight = 2 for twice as much as without"
-        raise PolicyError(f"weight must be from {float(low)} to {high}", path=path, hint=hint)
+        what = "" if exact else "a whole number or a Fraction "
+        raise PolicyError(f"weight must be {what}from {float(low)} to {high}", path=path, hint=hint)

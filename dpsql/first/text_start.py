@@ -220,11 +220,10 @@ def measure_strings(
 ) -> float:
     """Make what is missing of the first touches of the text columns; what that charged, in epsilon.
 
-    By older rules tuples of several have none. ``delta_spent``: what the ledger says of all selections.
+    ``delta_spent``: what the ledger says of all selections.
     """
-    if not touch.starts or (len(text_columns) > 1 and not touch.plan.rules.strings_beside):
-        return 0.0
-    return sum(_measure_column(touch, column, bench, turns, delta_spent) for column in text_columns)
+    columns = touch.plan.touched_first(text_columns) if touch.starts else ()
+    return sum(_measure_column(touch, column, bench, turns, delta_spent) for column in columns)
 
 
 def _measure_column(

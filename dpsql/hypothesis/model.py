@@ -230,9 +230,7 @@ class TableModel:
 
     def _singles(self, text_columns: tuple[str, ...]) -> tuple[SparseHypothesis, ...]:
         """Of several text columns each alone; none where one is a prefix of another: these are not independent."""
-        prefixes = self.table.prefixes
-        apart = {prefixes[c].column if c in prefixes else c for c in text_columns}
-        several = self.rules.strings_beside and len(apart) == len(text_columns) > 1
+        several = self.rules.strings_beside and self.table.are_apart(text_columns)
         return tuple([self.sparse((c,)) for c in text_columns]) if several else ()
 
     def estimate(self, query: LinearQuery) -> float:

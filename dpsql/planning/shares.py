@@ -26,7 +26,8 @@ where fewer questions are planned than FEW_PLANNED."""
 FEW_PLANNED = 1_000
 """Of fewer planned questions lists of strings get ever more from noise of their own, and less from counts of all."""
 MOST_SHARE = Fraction(1, 2)
-"""Of a start for its text columns, and of the releases for row counts, at most: contingencies keep the other half."""
+"""Of a start for its text columns, unless their owner weighs them, and of the releases for row counts, at most:
+contingencies keep the other half."""
 LONE_TEXT_SHARE = Fraction(90, 100)
 """The same where the table has one finite column beside its text."""
 PREFIX_WEIGHT = Fraction(1, 2)

@@ -164,6 +164,12 @@ class TablePlan:
             case Way.CONTINGENCIES | Way.LOCAL | Way.KEYS | Way.NET:
                 return Basis.START if query.keyed is not None and self._starts(query.keyed) else Basis.NET
 
+    def touched_first(self, text_columns: tuple[str, ...]) -> tuple[str, ...]:
+        """The text columns whose first touches a question about all of these waits for: of several, by older rules and
+        where one is a prefix of another, none."""
+        each = self.rules.strings_beside and self.table.are_apart(text_columns)
+        return text_columns if each or len(text_columns) == 1 else ()
+
     def _starts(self, keyed: KeyedFactor) -> bool:
         """Whether first touches say something of listed strings: of one column its own, of several those of any."""
         return bool(self.texts) and not self.unshown.keys() >= set(keyed.text_columns)

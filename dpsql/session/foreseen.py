@@ -23,6 +23,9 @@ from dpsql.session.route import (
 )
 from dpsql.sql.statement import Awaiting, Statement
 
+NEARER = 0.5
+"""Of a spare release's noise: with less in their counts, it tells no more of a list of strings."""
+
 
 @dataclass(frozen=True)
 class First:
@@ -43,9 +46,8 @@ def first_measured(
 
 
 def _first(asker: Asker, statement: Statement, name: str, asking: Sequence[LinearQuery]) -> First:
-    each = asker.states[name].plan.rules.strings_beside
-    named = [q.keyed.text_columns for q in asking if q.keyed is not None]
-    texts = [column for columns in named if each or len(columns) == 1 for column in columns]
+    plan, named = asker.states[name].plan, [q.keyed.text_columns for q in asking if q.keyed is not None]
+    texts = [column for columns in dict.fromkeys(named) for column in plan.touched_first(columns)]
     texts += [column for table, column in statement.awaited if table == name]
     later = [of.columns for table, of in _awaiting(statement) if table == name and of.columns]
     scopes = frozenset([*(q.touched for q in asking), *later])
@@ -96,6 +98,9 @@ def _of_strings(asker: Asker, table: str, awaiting: Awaiting) -> int:
     alone, together = state.own.dearest(plan.spare), state.own.dearest(plan.group_spare)
     units = max(asker.payment.units if asker.payments_left() else 0, together, alone)
     left = asker.payments_left() * asker.payment.units + spares * asker.plan.spare_units
-    each = units if awaiting.columns or awaiting.together else 0 if awaiting.listed else alone
+    # a lone group is a list, of which a spare release may say more than counts of all strings where few are planned
+    enough = NEARER * float(plan.spare.sigma)
+    known = awaiting.listed and all(float(start.count_sigma) < enough for start in plan.texts.values())
+    each = units if awaiting.columns or awaiting.together else 0 if known else alone
     units = min(awaiting.outlines * each, left)
     return units + sum(distinct_share(asker.plan, plan, asker.payment, c, spares).units for c in awaiting.distinct)

@@ -5,7 +5,7 @@ is learned.
 """
 
 from collections.abc import Mapping, Sequence
-from math import ceil, hypot, inf, isfinite, prod, sqrt
+from math import ceil, hypot, inf, isfinite, sqrt
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def _of_singles(
     finite_limit: float,
 ) -> int:
     """Of keys of several text columns, of which only each column's strings are known: no rows, or all those of the
-    column whose strings have fewest (Frechet), and not more than 20 times the rows that are expected (Markov).
+    column whose strings have fewest (Frechet). That they are independent is a guess, and no bar rests on it.
     """
     most = [finite_limit]
     for place, one in enumerate(singles):
@@ -103,9 +103,8 @@ def _of_singles(
         rows = sum(weight * max(0.0, one.rows(key)) for key, weight in largest.items())
         sd = sqrt(sum(weight**2 * one.variance(key) for key, weight in largest.items()))
         most.append(rows + DEVIATIONS * sd + sum(weight * one.bias(key) for key, weight in largest.items()))
-    expected = model.row_count * prod(min(1.0, rows / model.row_count) for rows in most)
-    estimate, upper = model.estimate(query), min(*most, expected / OUTSIDE)
-    return max(1, ceil(max(estimate, upper - estimate))) + (not query.is_indicator)
+    estimate = model.estimate(query)
+    return max(1, ceil(max(estimate, min(most) - estimate))) + (not query.is_indicator)
 
 
 def _contradicted(counted: Mapping[Key, CountedKey], weights: Mapping[Key, float]) -> float:

@@ -41,7 +41,7 @@ _TINY = 1e-9
 class _Found:
     """What is known of strings by a finite column, and ``of`` which state of all that it rests on."""
 
-    of: tuple[int, float, bytes]
+    of: tuple[object, float, bytes]
     places: dict[Key, int]
     cells: CellEstimates
     rest: Rest
@@ -85,7 +85,7 @@ class SparseHypothesis:
         self._mixed, self._by_chance, self._follows_rest = rules.mixed_strings, rules.by_chance, rules.rest
         self._how_drawn: Drawing | None = None
         self._found: dict[str, _Found] = {}
-        self._parts: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, float, bytes], PartsOfKeys | None]] = {}
+        self._parts: dict[tuple[int, tuple[str, ...]], tuple[object, PartsOfKeys | None]] = {}
         self._changes: dict[str, int] = {}
 
     def absorb(self, measurement: Measurement, *, selected: bool = False) -> None:
@@ -192,7 +192,7 @@ class SparseHypothesis:
         return rows, sqrt(noise), max(strings, GARROTE * distinct.sigma)
 
     def variance(self, key: Key) -> float:
-        """Of the estimate of a key's rows: noise, or what is not known of those not shown; infinite before."""
+        """Of the estimate of a key's rows: noise, or what is not known of those not shown; else infinite."""
         if (known := self._weights.get(key)) is None:
             return inf if self.distinct is None else self._hidden.variance
         if self.several.is_known and (found := self.several.measured(key, self._weights, len(self.measurements))):
@@ -276,8 +276,7 @@ class SparseHypothesis:
     def expected(self, key: Key) -> float:
         """Rows of the key, in counts, >= 0, drawn to what was expected of it before it was measured.
 
-        ``weight`` takes what noise may have made for none: sums over many keys come out too small. Here a string that
-        somebody listed has what is known of those not shown as its prior, mean and variance (Hartigan 1969).
+        A string that somebody listed has what is known of those not shown as its prior (Hartigan 1969).
         """
         known = self._weights.get(key)
         if known is None or self.distinct is None or key not in self._by_list:
@@ -289,9 +288,7 @@ class SparseHypothesis:
 
     def rows(self, key: Key) -> float:
         """Estimated rows of the key, in counts, by the rules of the ledger: what answers are made of. Below 0 where
-        noise took it there: a list sums many, and cut one by one they would be too many.
-
-        A string that was shown occurs: its count is taken as it is, since cutting noise off would make sums too small.
+        noise took it there: cut one by one, sums of many would be too large. A string that was shown occurs.
         """
         known = self._weights.get(key)
         if not self._weighed or known is None or self.distinct is None:
@@ -370,14 +367,16 @@ class SparseHypothesis:
 
     def _parts_of(self, number: int, columns: tuple[str, ...], cells: Estimates) -> PartsOfKeys | None:
         """What a measurement over parts says of its keys, kept until something is learned of what it rests on."""
-        m, of = self._with_axes[number], (len(self.measurements), self.unassigned, cells.tobytes())
-        if not set(m.scope) & set(columns):
-            return None
+        m, of = self._with_axes[number], (self._state(), self.unassigned, cells.tobytes())
         known = self._parts.get((number, columns))
         if known is None or known[0] != of:
             rows, variances = (np.array([f(k) for k in m.keys]) for f in (self.rows, self.variance))
             known = self._parts[number, columns] = of, PartsOfKeys.of(m, columns, cells, rows, variances)
         return known[1]
+
+    def _state(self) -> object:
+        """Equal while nothing was learned of any key."""
+        return len(self.measurements), self.several.state
 
     def _cells_of(self, column: str) -> _Found:
         """The measured keys' estimated counts by the column, and what they leave of it; kept until something is
@@ -385,7 +384,8 @@ class SparseHypothesis:
         whole, cells = self.finite.contingency((column,)), self._cells[column]
         shares = whole / max(float(whole.sum()), _TINY)
         listed = not cells.isdisjoint(self._by_list)  # their rows follow what is known of hidden strings
-        of = (len(self.measurements) if listed else self._changes[column], self.unassigned, whole.tobytes())
+        state = self._state() if listed or self.singles else self._changes[column]
+        of = (state, self.unassigned, whole.tobytes())
         known = self._found.get(column)
         if known is None or known.of != of:
             rows, variances = zip(*((self.rows(k), self.variance(k)) for k in cells.keys), strict=True)

@@ -25,11 +25,13 @@ FAR = 5.0
 
 def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery], *, strings: bool = False) -> bool:
     """Whether these are enough counts of one outline to say how far off the model is; ``strings``: or any numbers
-    about strings, which no table's row count or pair ties together.
+    about strings of one text column. Of several the model only guesses.
     """
     if len(queries) < TOGETHER:
         return False
-    return strings if hard.keyed is not None else not hard.is_by_value and hard.is_indicator
+    if hard.keyed is not None:
+        return strings and len(hard.keyed.text_columns) == 1
+    return not hard.is_by_value and hard.is_indicator
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Beside:
     whether the ledger's rules weigh cells of a GROUP BY, ``mixed``: by a mixture of scales, ``agree``: within how many
     sds of both together they weigh any other number (0: never; one that is further from the model is believed),
     ``values``: also one that is about values; ``fine``: whether sums are told in parts of a range, as the model's are,
-    and not as whole ones; ``strings``: whether all this is so of questions about strings, too.
+    and not as whole ones; ``strings``: whether all this is so of questions about strings of one column, too.
     """
 
     hard: LinearQuery | None
@@ -92,7 +94,8 @@ class Beside:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
         apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
         query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
-        known = self.strings if query.keyed is not None else self.values or not query.is_by_value
+        lone = query.keyed is None or (self.strings and len(query.keyed.text_columns) == 1)
+        known = lone and (query.keyed is not None or self.values or not query.is_by_value)
         if not self.agree or bar is None or not known:
             return measured
         sd, value = bar / DEVIATIONS, measured.value or 0

@@ -5,6 +5,7 @@ from datetime import date
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -329,6 +330,12 @@ def test_weights_are_read_written_and_bound_to_the_ledger() -> None:
     assert all(parse_policy(dump_policy(policy)) == policy for policy in (plain, table, strings))
     assert len({policy.digest for policy in (plain, table, strings)}) == 3
     assert plain.digest == all_one.digest and dump_policy(plain) == dump_policy(all_one)
+
+
+@pytest.mark.parametrize("weight", [2.5, "2", None, True, Fraction(1, 1000)])
+def test_weights_of_domains_are_exact_and_in_range(weight: Any) -> None:
+    with pytest.raises(PolicyError, match="weight must be"):
+        TextDomain("x", weight=weight)
 
 
 def test_a_weight_that_no_decimal_is_cannot_be_written() -> None:

@@ -239,3 +239,11 @@ def test_a_string_that_the_model_did_not_know_is_as_it_was_measured() -> None:
         assert answer.value == 900
     (both,) = Beside.by(NEWEST, query, (query,), [800.0], [120]).answers(measured, [NOISE])
     assert 800 < float(both.value or 0) < 900
+
+
+def test_of_several_text_columns_measurements_stand_as_they_are() -> None:
+    keyed = [KeyedFactor(("v", "w"), ((f"k{i}", "x"),), (), np.ones(1, dtype=np.int64)) for i in range(CELLS)]
+    queries = tuple(LinearQuery("t", (), one) for one in keyed)
+    measured = [from_measurement(q, 100 + i, NOISE, CERTAIN) for i, q in enumerate(queries)]
+    found = Beside.by(NEWEST, queries[0], queries, [5.0] * CELLS, [200] * CELLS).answers(measured, [NOISE] * CELLS)
+    assert found == measured
