@@ -205,13 +205,13 @@ class Evaluator:
         domain = grids.table.by_name.get(name.lower())
         if domain is not None and not isinstance(domain, TextDomain) and expression.sql == _quoted(name):
             values = cell_values(domain)
-            _check_groups(grids.table, expression)
+            _check_groups(grids, expression)
             return Codes(np.arange(len(values)), values, domain.sql_type)
         grid = self._grid(grids, expression)
         found = self._public.codes(grid.columns, expression.sql)
         out, values_found = found.codes, list(found.values)
         if not (expression.branches or all(v is None or isinstance(v, bool) for v in values_found)):
-            _check_groups(grids.table, expression)
+            _check_groups(grids, expression)
         if any(is_unknown(grids.axis(x).points, breaks) for x, breaks in expression.steps.items()):
             values_found += _between(values_found, expression)
         if None in values_found:
@@ -330,12 +330,14 @@ def _between(found: Sequence[Value], expression: Bound) -> list[Value]:
     return [*more, None] if None in known and None not in found else more
 
 
-def _check_groups(table: TableDomain, expression: Bound) -> None:
-    """UnsupportedQuery for groups of a binned column's own values: there are more than anybody lists."""
+def _check_groups(grids: Grids, expression: Bound) -> None:
+    """UnsupportedQuery for groups of a binned column's own values, or of as many steps: more than anybody lists. Those
+    that are looked at would not be all."""
     for column, breaks in expression.steps.items():
-        domain = table.finite_domain(column)
+        domain = grids.table.finite_domain(column)
         number = isinstance(domain, NumberDomain)
-        if ANYWHERE not in breaks or not (number or expression.sql == _quoted(column)):
+        fine = number and is_unknown(grids.axis(column).points, breaks)
+        if not fine and (ANYWHERE not in breaks or not (number or expression.sql == _quoted(column))):
             continue
         if isinstance(domain, NumberDomain | DateDomain):
             hint = f"group by steps of it, as in GROUP BY {steps_of(domain, written(column))}"
