@@ -30,7 +30,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with duckdb.connect(str(path)) as con:
         con.execute(
             f"CREATE TABLE orders AS SELECT 'c' || hash(i) % {CITIES} AS city,"
-            f" 'n' || hash(i + 1000000) % {NOTES} AS note, 1 + hash(i + 2000000) % 7 AS day, hash(i + 3000000) % 3 = 0 AS paid FROM range({ROWS}) t(i)"
+            f" 'n' || hash(i + 1000000) % {NOTES} AS note, 1 + hash(i + 2000000) % 7 AS day,"
+            f" hash(i + 3000000) % 3 = 0 AS paid FROM range({ROWS}) t(i)"
         )
     return path
 
