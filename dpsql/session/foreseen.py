@@ -49,6 +49,8 @@ def _first(asker: Asker, statement: Statement, name: str, asking: Sequence[Linea
     plan, named = asker.states[name].plan, [q.keyed.text_columns for q in asking if q.keyed is not None]
     texts = [column for columns in dict.fromkeys(named) for column in plan.touched_first(columns)]
     texts += [column for table, column in statement.awaited if table == name]
+    beside = [of.texts for table, of in _awaiting(statement) if table == name]
+    texts += [column for columns in beside for column in plan.touched_first(columns)]
     later = [of.columns for table, of in _awaiting(statement) if table == name and of.columns]
     scopes = frozenset([*(q.touched for q in asking), *later])
     units = asker.states[name].touches.first_units(scopes, texts) if scopes or texts else 0

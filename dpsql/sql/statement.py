@@ -80,7 +80,7 @@ class Awaiting:
     of so many ``outlines``, and for each of its counts of different values the column of which they are.
 
     ``listed``: whether no string but a group's own is counted for it. ``together``: whether strings of several columns
-    may be counted together, which no first touch does.
+    may be counted together, which no first touch does. ``texts``: the text columns of all of these, in order.
     """
 
     columns: tuple[str, ...]
@@ -88,6 +88,7 @@ class Awaiting:
     distinct: tuple[str, ...] = ()
     listed: bool = False
     together: bool = False
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

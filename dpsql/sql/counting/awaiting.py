@@ -46,7 +46,8 @@ def awaiting(
     columns = tuple([c.name for c in table.finite if c.name in asked])
     listed = bool(groups) and all(g.text is not None for g in groups)
     starts = {(g.text.column, g.text.start) for g in groups if g.text is not None}
-    return Awaiting(columns, outlines, tuple(distinct), listed, len(texts) > 1 or len(starts) > 1)
+    together = len(texts) > 1 or len(starts) > 1
+    return Awaiting(columns, outlines, tuple(distinct), listed, together, tuple(sorted(texts)))
 
 
 def _outlines(table: TableDomain, groups: Sequence[Bound], lowering: Lowering, part: int) -> int:

@@ -30,6 +30,8 @@ from dpsql.sql.public_sql import GridColumn, PublicSql, Truth
 from dpsql.sql.text.limits import MAX_CELLS
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
+OFTEN = 4.0
+"""Places at which each group of unknown steps is seen on average, where hardly any is missed: parities, cents."""
 _EXACT = 1 << 53  # whole numbers that a float can be any of
 NO_CLASSES: Mapping[str, ValueClasses] = {}
 _Key = tuple[object, ...]
@@ -205,13 +207,13 @@ class Evaluator:
         domain = grids.table.by_name.get(name.lower())
         if domain is not None and not isinstance(domain, TextDomain) and expression.sql == _quoted(name):
             values = cell_values(domain)
-            _check_groups(grids, expression)
+            _check_groups(grids, expression, 1.0)
             return Codes(np.arange(len(values)), values, domain.sql_type)
         grid = self._grid(grids, expression)
         found = self._public.codes(grid.columns, expression.sql)
         out, values_found = found.codes, list(found.values)
         if not (expression.branches or all(v is None or isinstance(v, bool) for v in values_found)):
-            _check_groups(grids, expression)
+            _check_groups(grids, expression, out.size / max(len(values_found), 1))
         if any(is_unknown(grids.axis(x).points, breaks) for x, breaks in expression.steps.items()):
             values_found += _between(values_found, expression)
         if None in values_found:
@@ -330,13 +332,13 @@ def _between(found: Sequence[Value], expression: Bound) -> list[Value]:
     return [*more, None] if None in known and None not in found else more
 
 
-def _check_groups(grids: Grids, expression: Bound) -> None:
+def _check_groups(grids: Grids, expression: Bound, often: float) -> None:
     """UnsupportedQuery for groups of a binned column's own values, or of as many steps: more than anybody lists. Those
-    that are looked at would not be all."""
+    that are looked at would not be all where each was seen less than so ``often``, on average."""
     for column, breaks in expression.steps.items():
         domain = grids.table.finite_domain(column)
         number = isinstance(domain, NumberDomain)
-        fine = number and is_unknown(grids.axis(column).points, breaks)
+        fine = number and often < OFTEN and is_unknown(grids.axis(column).points, breaks)
         if not fine and (ANYWHERE not in breaks or not (number or expression.sql == _quoted(column))):
             continue
         if isinstance(domain, NumberDomain | DateDomain):
