@@ -21,7 +21,7 @@ from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
 from dpsql.postprocess import added
-from dpsql.query import Crosstab, Estimates, Form, LinearQuery
+from dpsql.query import Crosstab, Estimates, Factor, Form, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.by_value.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
@@ -216,7 +216,20 @@ class TableState:
         if keyed is None or self.plan.basis(query) is not Basis.START:
             return None
         foreseen = listed.foreseen(keyed.text_columns[0], keyed.strings) if len(keyed.text_columns) == 1 else {}
-        return keyed_error(model, query, self._finite_limit(query), foreseen, inside)
+        bar = keyed_error(model, query, self._finite_limit(query), foreseen, inside)
+        if bar is None or inside is not None or len(query.factors) < 2 or not self.plan.rules.strings_beside:
+            return bar
+        return int(min(bar, *(self._without(model, query, factor) for factor in query.factors)))
+
+    def _without(self, model: TableModel, query: LinearQuery, factor: Factor) -> float:
+        """The bar of listed strings without one of their conditions, and how many rows that may leave out: of one that
+        hardly any row fails, as that an amount is known, no more is unknown. Infinite where nothing is known."""
+        rest = replace(query, factors=tuple([f for f in query.factors if f is not factor]))
+        failing = replace(factor, weights=factor.unit - factor.weights)
+        bar, left = self._keyed_bar(model, rest), self._finite_limit(replace(query, factors=(failing,)))
+        if bar is None or not query.is_indicator or left == inf:
+            return inf
+        return bar + ceil(max(left, abs(model.estimate(rest) - model.estimate(query))))
 
     def _bar_by_value(self, model: TableModel, query: LinearQuery) -> int | None:
         """Of a question about values: that of the weighted count it is read from, and what is unknown in the bins."""
