@@ -152,7 +152,8 @@ class Policy:
         most = tuple((t.name, *said) for t in self.tables for said in t.most_rows.items())
         if most:
             digest = sha256(repr((digest, "max_rows_per_value", most)).encode()).hexdigest()
-        weights = tuple((t.name, t.weight, *((c.name, c.weight) for c in t.text)) for t in self.tables if t.weighs)
+        said = [(t, [(c.name, Fraction(c.weight)) for c in t.text]) for t in self.tables if t.weighs]
+        weights = tuple((t.name, Fraction(t.weight), *strings) for t, strings in said)
         if weights:
             digest = sha256(repr((digest, "weight", weights)).encode()).hexdigest()
         return digest

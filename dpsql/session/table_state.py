@@ -3,7 +3,7 @@
 A fold of the ledger's events under a frozen plan: nothing here was drawn, and replay rebuilds it bit by bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil, hypot, inf, sqrt
@@ -21,7 +21,7 @@ from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
 from dpsql.postprocess import added
-from dpsql.query import Crosstab, Estimates, Factor, Form, LinearQuery
+from dpsql.query import Crosstab, Estimates, Factor, Form, Key, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.by_value.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
@@ -219,17 +219,21 @@ class TableState:
         bar = keyed_error(model, query, self._finite_limit(query), foreseen, inside)
         if bar is None or inside is not None or len(query.factors) < 2 or not self.plan.rules.strings_beside:
             return bar
-        return int(min(bar, *(self._without(model, query, factor) for factor in query.factors)))
+        return self._without_broad(model, query, bar, foreseen)
 
-    def _without(self, model: TableModel, query: LinearQuery, factor: Factor) -> float:
-        """The bar of listed strings without one of their conditions, and how many rows that may leave out: of one that
-        hardly any row fails, as that an amount is known, no more is unknown. Infinite where nothing is known."""
-        rest = replace(query, factors=tuple([f for f in query.factors if f is not factor]))
-        failing = replace(factor, weights=factor.unit - factor.weights)
-        bar, left = self._keyed_bar(model, rest), self._finite_limit(replace(query, factors=(failing,)))
-        if bar is None or not query.is_indicator or left == inf:
-            return inf
-        return bar + ceil(max(left, abs(model.estimate(rest) - model.estimate(query))))
+    def _without_broad(self, model: TableModel, query: LinearQuery, bar: int, foreseen: Mapping[Key, float]) -> int:
+        """The bar of listed strings without the conditions that hardly any row fails, as that an amount is known, and
+        how many rows these may leave out, where that is less than ``bar``."""
+        left = [self._finite_limit(replace(query, factors=(_failing(factor),))) for factor in query.factors]
+        kept = tuple([f for f, rows in zip(query.factors, left, strict=True) if rows >= bar])
+        if len(kept) == len(query.factors) or not query.is_indicator:
+            return bar
+        rest = replace(query, factors=kept)
+        whole = keyed_error(model, rest, self._finite_limit(rest), foreseen)
+        if whole is None:
+            return bar
+        out = sum(rows for rows in left if rows < bar)
+        return min(bar, whole + ceil(max(out, abs(model.estimate(rest) - model.estimate(query)))))
 
     def _bar_by_value(self, model: TableModel, query: LinearQuery) -> int | None:
         """Of a question about values: that of the weighted count it is read from, and what is unknown in the bins."""
@@ -360,6 +364,10 @@ class TableState:
         sigma = start.pair_sigma if query.scope else start.count_sigma
         cells = sum(float(((f.weights / f.unit) ** 2).sum()) for f in query.factors) or 1.0
         return float(half_width(float(sigma) * sqrt(len(keyed.strings) * cells)))
+
+
+def _failing(factor: Factor) -> Factor:
+    return replace(factor, weights=factor.unit - factor.weights)
 
 
 def _within(found: tuple[int, float] | None, limit: float) -> tuple[int, float] | None:

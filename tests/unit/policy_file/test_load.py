@@ -431,3 +431,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             load_policy(tmp_path / name)
         assert caught.value.path == str(tmp_path / name) and caught.value.hint
         assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_equal_weights_have_equal_digests() -> None:
+    policy = parse_policy(minimal(rest='[tables.u]\nweight = 3\n[tables.u.columns]\ny = { type = "boolean" }\n'))
+    whole = replace(policy, tables=(policy.tables[0], replace(policy.tables[1], weight=3)))  # type: ignore[arg-type]
+    assert whole == policy and whole.digest == policy.digest
