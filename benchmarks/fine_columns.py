@@ -1,9 +1,10 @@
 """Columns of hundreds of values and more: ``python -m benchmarks.fine_columns [--epsilon 1] [--table pets]``.
 
-Moments by the hour, days, prices, weights, delays, in wide tables. Of each such column random values, ranges of two to
-a hundred of them, the same with a condition on another column, and days, weeks or tens, among those from its first to
-its last hundredth. A session for each table, which plans a thousand questions. ``gaussian``: the mean error of noise
-for each of a thousand statements, cut at 0.
+Moments by the hour, days, prices, weights, delays, incomes, in wide tables. Of each such column random values, ranges
+of two to a hundred of them, the same with a condition on another column, and days, weeks or tens, among those from its
+first to its last hundredth; ``common``: the values of random rows, round ones more often than others. A session for
+each table, which plans a thousand questions. ``gaussian``: the mean error of noise for each of a thousand statements,
+cut at 0.
 """
 
 import tempfile
@@ -24,7 +25,7 @@ from benchmarks.tables import ADULT
 from benchmarks.text_tables import FLIGHTS, PETS
 
 PLANNED, EACH, LONGEST = 1_000, 60, 100
-KINDS = ("values", "ranges", "beside", "blocks")
+KINDS = ("values", "ranges", "beside", "blocks", "common")
 Row = dict[str, object]
 
 
@@ -126,6 +127,16 @@ TABLES: dict[str, Callable[[], Made]] = {
         FEW,
         ("c1 = 1", "c3 < 2"),
     ),
+    "incomes": lambda: Made(
+        "SELECT least(20000, (x / 100)::INT * 100) AS income, least(3000, (y / z)::INT * z) AS gift, "
+        f"least(50000, CASE WHEN z = 1 THEN w ELSE (w / 500)::INT * 500 END) AS loan, {DRAWN} FROM ("
+        "SELECT CASE WHEN random() < 0.3 THEN 0 ELSE 1700 * exp(0.7 * sqrt(-2 * ln(1 - random())) * cos(6.28 * "
+        "random())) END AS x, exp(4.5 + sqrt(-2 * ln(1 - random())) * cos(6.28 * random())) AS y, "
+        "(8000 * -ln(1 - random()))::INT AS w, CASE WHEN random() < 0.6 THEN 50 ELSE 1 END AS z FROM range(60000))",
+        (whole("income", 0, 20_000, 500), whole("gift", 0, 3_000, 10), whole("loan", 0, 50_000, 1_000)),
+        FEW,
+        ("c1 = 1", "c3 < 2"),
+    ),
     "even": lambda: Made(
         "SELECT TIMESTAMP '2023-01-01' + INTERVAL 1 hour * (random() * 4799)::INT AS came, "
         f"DATE '2022-06-01' + (random() * random() * 600)::INT AS d, (random() * random() * 1000)::INT AS v, {DRAWN} "
@@ -160,10 +171,13 @@ def conditions(made: Made, con: duckdb.DuckDBPyConnection, seed: int) -> Iterato
     for fine in made.fine:
         ends = con.execute(f"SELECT quantile_disc({fine.number}, [0.01, 0.99]) FROM t").fetchall()
         low, high = ends[0][0]
+        held = f"SELECT {fine.number} AS x FROM t ORDER BY ALL"
+        common = [n for (n,) in con.execute(held).fetchall() if n is not None and low <= n <= high]
         for kind in KINDS:
             for _ in range(EACH):
-                first = int(rng.integers(low, high + 1))
-                length = 1 if kind == "values" else int(np.exp(rng.uniform(np.log(2), np.log(LONGEST))))
+                drawn = int(rng.integers(low, high + 1))
+                first = int(common[int(rng.integers(len(common)))]) if kind == "common" else drawn
+                length = 1 if kind in ("values", "common") else int(np.exp(rng.uniform(np.log(2), np.log(LONGEST))))
                 if kind == "blocks":
                     first, length = first - first % fine.block, fine.block
                 where = f"{fine.name} >= {fine.at(first)} AND {fine.name} < {fine.at(first + length)}"

@@ -3,14 +3,15 @@
 True counts of the number columns of ``benchmarks.numbers``, in the bins that a policy gets that says nothing of them,
 and of the columns of 3 to 400 values of other tables, each with a cell for NULL, with numpy's noise of that sd and a
 number of rows with one and a half times as much. Absolute errors, in sds of the noise, of cells, of all cells below
-one, of ranges and of random lists of cells: of counts cut at 0 and scaled to the rows, of the nearest possible ones,
-and of those from long ranges down (``dpsql.hypothesis.possible_counts``), as measured and smoothed before
-(``dpsql.hypothesis.contrasts``), with the mean over a table's other columns. ``--fine``: the columns of hundreds of
-values and more of ``benchmarks.fine_columns`` in place of these.
+one, of ranges, of random lists of cells and of the values of random rows: of counts cut at 0 and scaled to the rows, of
+the nearest possible ones, and of those from long ranges down (``dpsql.hypothesis.possible_counts``), as measured and
+smoothed before (``dpsql.hypothesis.contrasts``), these also beside what stands out, with the mean over a table's other
+columns. ``--fine``: the columns of hundreds of values and more of ``benchmarks.fine_columns`` in place of these.
 """
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ from benchmarks.tables import ADULT, HERE
 from benchmarks.text_tables import PETS
 from dpsql.domain import NumberDomain
 from dpsql.hypothesis.contrasts import smoothed
-from dpsql.hypothesis.possible_counts import nearest, top_down
+from dpsql.hypothesis.possible_counts import beside_peaks, nearest, peaks, top_down
 from dpsql.policy_file import parse_policy
 from dpsql.query import Estimates
 
@@ -47,7 +48,14 @@ METHODS: dict[str, Callable[[Estimates, float, float], Estimates]] = {
     "nearest": lambda cells, total, _: nearest(cells, total),
     "top down": lambda cells, total, _: top_down(cells, total, apart=True),
     "smoothed": lambda cells, total, sigma: top_down(smoothed(cells, sigma, apart=True), total, apart=True),
+    "peaks": lambda cells, total, sigma: beside_what_stands_out(cells, total, sigma),
 }
+
+
+def beside_what_stands_out(cells: Estimates, total: float, sigma: float) -> Estimates:
+    above = peaks(cells, sigma, apart=True)
+    rest = smoothed(cells, sigma, apart=True, above=above) - above
+    return beside_peaks(partial(top_down, apart=True), rest, above, total)
 
 
 def numbers() -> Iterator[tuple[str, Estimates]]:
@@ -77,13 +85,14 @@ def others() -> Iterator[tuple[str, Estimates]]:
 
 
 def errors(found: Estimates, true: Estimates, rng: np.random.Generator) -> Estimates:
-    """Mean absolute errors of cells, of all below one, of ranges and of lists of half of the cells."""
+    """Mean absolute errors of cells, of all below one, of ranges, of lists of half of the cells, of values of rows."""
     off, size = found - true, len(true)
     below = np.concatenate([[0.0], np.cumsum(off)])
     ends = np.sort(rng.integers(0, size + 1, (LISTS, 2)), axis=1)
     lists = np.abs((rng.random((LISTS, size)) < 0.5) @ off)
     ranges = np.abs(below[ends[:, 1]] - below[ends[:, 0]])
-    return np.array([np.abs(off).mean(), np.abs(below[1:-1]).mean(), ranges.mean(), lists.mean()])
+    common = float(np.abs(off) @ true / true.sum())
+    return np.array([np.abs(off).mean(), np.abs(below[1:-1]).mean(), ranges.mean(), lists.mean(), common])
 
 
 def study(true: Estimates, sigma: float, seeds: int) -> dict[str, Estimates]:
@@ -109,7 +118,12 @@ def main(sigma: float, seeds: int, fine: bool) -> None:
     for title, true in many if fine else [*numbers(), *others()]:
         tables.setdefault(title, []).append(study(true, sigma, seeds))
     rows = [_row(title, found) for title, found in tables.items()]
-    show(f"Counts of single columns, noise of sd {sigma:g}", rows, "single_columns", ["cells, below, ranges, lists"])
+    show(
+        f"Counts of single columns, noise of sd {sigma:g}",
+        rows,
+        "single_columns",
+        ["cells, below, ranges, lists, rows"],
+    )
 
 
 def _row(title: str, found: Sequence[dict[str, Estimates]]) -> Row:

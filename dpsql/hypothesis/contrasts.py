@@ -27,12 +27,19 @@ Normals = Callable[[int], Estimates]
 """So many standard normals."""
 
 
-def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Normals | None = None) -> Estimates:
+def smoothed(
+    cells: Estimates,
+    sigma: float,
+    *,
+    apart: bool = False,
+    drawn: Normals | None = None,
+    above: Estimates | float = 0.0,
+) -> Estimates:
     """The cells (counts, float64, shape (cells,), noise of sd ``sigma`` in each), differences of neighbouring ranges
     shrunk by James and Stein's factor (1961) of their block and level, as in Cai (1999); their sum is kept.
 
     ``apart``: the last cell, that of NULL, is in no range. ``drawn``: one draw of what they may be in place of their
-    mean, which is smoother than they are.
+    mean, which is smoother than they are. ``above``: what stands out of its neighbours (``peaks``) and is kept.
 
     >>> noisy = 100.0 + 10.0 * np.sin(np.arange(256.0) ** 2)
     >>> bool(smoothed(noisy, 10.0).std() < 0.5 * noisy.std())
@@ -40,7 +47,7 @@ def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Norm
     >>> smoothed(np.array([8.0, -4.0, 4.0]), 10.0).tolist()
     [8.0, -4.0, 4.0]
     """
-    inside = cells[:-1] if apart else cells
+    inside = (cells - above)[: len(cells) - apart]
     if not is_fine(len(inside)):
         return cells
     *finer, (rows, _) = halvings(inside)
@@ -53,7 +60,7 @@ def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Norm
         first = np.where(split, (rows + right * gap) * (left / (left + right)), rows)
         rows = np.stack([first, rows - first], axis=1).reshape(-1)
     found = rows[: len(inside)]
-    return np.append(found, cells[-1:]) if apart else found
+    return (np.append(found, cells[-1:]) if apart else found) + above
 
 
 def is_fine(cells: int) -> bool:

@@ -2,13 +2,25 @@
 
 What is cut off below 0 is left above it: each empty cell keeps .4 sds of its noise on average. Of an unordered column
 the nearest counts take that from all cells alike. Of an ordered one, whose empty cells lie together, ranges are made
-possible before their halves: the noise of a long empty range is one noise, and not one for each of its cells.
+possible before their halves: the noise of a long empty range is one noise, and not one for each of its cells. Where
+many rows have one value and its neighbours none, each half of a range that holds it would take some: what stands out of
+its neighbours beyond all noise is kept as it was measured, and possible counts are those of the rest.
 """
+
+from collections.abc import Callable
+from math import log, sqrt
 
 import numpy as np
 
 from dpsql.query import Estimates
 
+NEAR = 8
+"""Cells on each side that say what a cell would be if it were like its neighbours: their median, which a few others
+that stand out do not move."""
+SURELY_ABOVE = 1.0
+"""A cell stands out of these by so many sds of its noise more than the largest of all cells' noise is."""
+Possible = Callable[[Estimates, float], Estimates]
+"""Counts of a column's cells that sum to a total, none below 0, near to noisy ones."""
 _LEAST = 1e-6  # of an equal share of the rows: a later measurement can bring a cell back
 
 
@@ -38,6 +50,45 @@ def top_down(cells: Estimates, total: float, *, apart: bool = False) -> Estimate
         rows = float(_shared(of_range, cells[-1:], np.array([len(cells) - 1.0]), np.ones(1), np.full(1, total))[0])
         return _traced(np.append(_halved(cells[:-1], rows), total - rows), total)
     return _traced(_halved(cells, total), total)
+
+
+def peaks(cells: Estimates, sigma: float, *, apart: bool = False) -> Estimates:
+    """By how much each of ``cells`` in order (counts, noise of sd ``sigma`` in each) stands out of those about it, the
+    same shape; 0 where noise, of N cells at most sqrt(2 ln N) sds (Donoho and Johnstone 1994), may be all of it.
+
+    A column of fewer than 2 NEAR + 1 cells has none. ``apart``: the last cell, that of NULL, is beside no other.
+
+    >>> peaks(np.array([3.0] * 8 + [90.0] + [-2.0] * 9), 4.0, apart=True).nonzero()[0].tolist()
+    [8]
+    """
+    out, inside = np.zeros(len(cells)), len(cells) - apart
+    if inside <= 2 * NEAR:
+        return out
+    least = sigma * (sqrt(2.0 * log(inside)) + SURELY_ABOVE)
+    high = np.flatnonzero(cells[:inside] > least)
+    around = high[:, None] + np.concatenate([np.arange(-NEAR, 0), np.arange(1, NEAR + 1)])
+    around = np.abs(around)  # beyond an end as before it
+    around = np.where(around < inside, around, 2 * (inside - 1) - around)
+    above = cells[high] - np.median(cells[around], axis=1)
+    out[high] = np.where(above > least, above, 0.0)
+    return out
+
+
+def beside_peaks(possible: Possible, cells: Estimates, above: Estimates, total: float) -> Estimates:
+    """Counts that sum to ``total``: ``peaks``, and the ``possible`` ones of ``cells``, from which these were taken.
+
+    >>> beside_peaks(top_down, np.array([2.0, -2.0, 1.0]), np.array([0.0, 8.0, 0.0]), 10.0).round(3)
+    array([0.667, 8.   , 1.333])
+    """
+    high = above > 0.0
+    if not high.any():
+        return possible(cells, total)
+    left = total - float(above.sum())
+    if left > _LEAST * total:
+        return possible(cells, left) + above
+    out = np.full(len(cells), _LEAST * total / len(cells))
+    out[high] += nearest(above[high], total - float(out.sum()))
+    return out
 
 
 def halvings(cells: Estimates) -> list[tuple[Estimates, Estimates]]:

@@ -133,7 +133,8 @@ class ModelRules:
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered. ``smooth``: whether what is finer than noise in such a column is shrunk before, where neighbours are alike,
-    and bars are learned from what it may be.
+    and bars are learned from what it may be. ``peaks``: whether cells that stand out of their neighbours there beyond
+    all noise are as they were measured, and possible counts those of the others.
 
     ``whole_tables``: whether tables of many rows for their cells are also measured whole. ``pure_columns``: of
     contingencies of at most so many columns the interactions are taken apart.
@@ -236,9 +237,11 @@ class ModelRules:
     fewer_strings: bool = True
     strings_beside: bool = True
     nested_crowds: bool = True
+    peaks: bool = True
 
 
-_THIRTY_FOURTH = ModelRules(fewer_strings=False, strings_beside=False, nested_crowds=False)
+_THIRTY_FIFTH = ModelRules(peaks=False)
+_THIRTY_FOURTH = replace(_THIRTY_FIFTH, fewer_strings=False, strings_beside=False, nested_crowds=False)
 _THIRTY_THIRD = replace(_THIRTY_FOURTH, selected_counts=False, stretches=4)
 _THIRTY_SECOND = replace(_THIRTY_THIRD, listed_by_value=False, leaning=False)
 _THIRTY_FIRST = replace(_THIRTY_SECOND, inside_parts=False, beside_neighbours=False, excluded=False)
@@ -331,7 +334,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         32: _THIRTY_SECOND,
         33: _THIRTY_THIRD,
         34: _THIRTY_FOURTH,
-        35: ModelRules(),
+        35: _THIRTY_FIFTH,
+        36: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -22,6 +22,7 @@ from dpsql.hypothesis.bars.numbers import Contingency
 from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
 from dpsql.hypothesis.contrasts import smoothed
 from dpsql.hypothesis.measurement import Measurement, coarsen
+from dpsql.hypothesis.possible_counts import peaks
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.query import Choices, Estimates, LinearQuery
@@ -56,7 +57,7 @@ def learn_calibration(
     coverage = Coverage(table, row_count, measurements, rules)
     model = fit(measurements)
     out = Calibration(coverage, partial(_one_by_one, table.name, model.answer), model.contingency)
-    drawn = [_drawn(table, m, rng) for m in measurements] if rules.smooth else measurements
+    drawn = [_drawn(table, m, rng, peaked=rules.peaks) for m in measurements] if rules.smooth else measurements
     rough = model if all(a is b for a, b in zip(drawn, measurements, strict=True)) else fit(drawn)
     answer, contingency = rough.answer, rough.contingency
     whole = coverage.whole_table
@@ -92,14 +93,17 @@ def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choic
     return np.array([answer(LinearQuery(table, asked.product(k))) for k in range(len(asked))])
 
 
-def _drawn(table: TableDomain, m: Measurement, rng: np.random.Generator) -> Measurement:
+def _drawn(table: TableDomain, m: Measurement, rng: np.random.Generator, *, peaked: bool) -> Measurement:
     """Of an ordered column that was measured cell by cell one draw of what it may be, nearly without noise: its model
     is smoother than any column is, and simulations of that would find too little. Others as they are."""
     if len(m.axes) != 1 or not m.axes[0].is_cells or len(m.columns) != 1 or m.text_columns:
         return m
     domain = table.finite_domain(m.axes[0].columns[0])
     values = m.values.astype(np.float64)
-    found = smoothed(values, m.sigma, apart=domain.nullable, drawn=rng.standard_normal) if domain.ordered else values
+    if not domain.ordered:
+        return m
+    above = peaks(values, m.sigma, apart=domain.nullable) if peaked else 0.0
+    found = smoothed(values, m.sigma, apart=domain.nullable, drawn=rng.standard_normal, above=above)
     return m if found is values else replace(m, values=np.rint(found).astype(np.int64), sigma=m.sigma * _FOLLOWED)
 
 

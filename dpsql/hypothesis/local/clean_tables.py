@@ -83,6 +83,7 @@ class CleanTables:
                 ordered=rules.top_down and domain.ordered,
                 nullable=domain.nullable,
                 smooth=rules.smooth,
+                peaked=rules.peaks,
             )
         return known
 

@@ -4,8 +4,9 @@ A column is measured alone and again in every pair. Combining all of it makes th
 which pairs are then fitted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from dpsql.hypothesis.contrasts import smoothed
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
-from dpsql.hypothesis.possible_counts import nearest, top_down
+from dpsql.hypothesis.possible_counts import Possible, beside_peaks, nearest, peaks, top_down
 from dpsql.query import Estimates
 
 _MOST_PARTS = 1024
@@ -50,6 +51,7 @@ def clean_one_way(
     ordered: bool = False,
     nullable: bool = False,
     smooth: bool = False,
+    peaked: bool = False,
 ) -> Estimates:
     """Counts (float64, > 0, sum ``total``) of a column's ``size`` cells that fit all ``counts`` best.
 
@@ -57,21 +59,26 @@ def clean_one_way(
     enough to solve for the common refinement of the coarse partitions; then what a table can be, with ``parts_first``
     of the parts' sums before their cells (rules of the ledger). ``ordered``: long ranges before short ones;
     ``nullable``: the last cell is NULL.
-    ``smooth``: neighbours of an ordered column that show nothing beyond noise are taken for alike.
+    ``smooth``: neighbours of an ordered column that show nothing beyond noise are taken for alike. ``peaked``: cells
+    of one that stand out of theirs are as they were measured.
 
     >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
     >>> clean_one_way(4, [halves], 100.0).round(3)
     array([30., 30., 20., 20.])
     """
     cells, variance = _fine(size, [c for c in counts if c.fine], total)
-    fine = cells
-    if smooth and ordered and any(c.fine for c in counts):
-        fine = smoothed(cells, variance**0.5, apart=nullable)
+    fine, above = cells, np.zeros(size)
+    if ordered and any(c.fine for c in counts):
+        if peaked:
+            above = peaks(cells, variance**0.5, apart=nullable)
+        if smooth:
+            fine = smoothed(cells, variance**0.5, apart=nullable, above=above)
+    likely: Possible = partial(top_down, apart=nullable) if ordered else nearest
     coarse = [c for c in counts if not c.fine]
     parts = refinement([np.zeros(size, dtype=np.int64), *(c.labels for c in coarse)])
     number = int(parts.max()) + 1
     if number > _MOST_PARTS:
-        return top_down(fine, total, apart=nullable) if ordered else nearest(cells, total)
+        return beside_peaks(likely, fine - above, above, total)
     width = np.bincount(parts, minlength=number).astype(np.float64)
     sums = np.bincount(parts, weights=cells, minlength=number)
     precision = np.diag(1.0 / (width * variance))
@@ -90,19 +97,18 @@ def clean_one_way(
     if not parts_first:
         return nearest(moved, total)
     if number == 1:
-        return top_down(moved, total, apart=nullable) if ordered else nearest(moved, total)
+        return beside_peaks(likely, moved - above, above, total)
     of_part = top_down(solved, total) if ordered else nearest(solved, total)
-    return _by_parts(moved, parts, of_part, top_down if ordered else nearest)
+    return _by_parts(moved, above, parts, of_part, top_down if ordered else nearest)
 
 
-def _by_parts(
-    cells: Estimates, parts: Labels, of_part: Estimates, possible: Callable[[Estimates, float], Estimates]
-) -> Estimates:
-    """In each part possible counts: the noise of a part's empty cells cannot leave it."""
-    out = np.empty_like(cells)
+def _by_parts(cells: Estimates, above: Estimates, parts: Labels, of_part: Estimates, possible: Possible) -> Estimates:
+    """In each part possible counts: the noise of a part's empty cells cannot leave it. Of ``cells`` so many rows are
+    ``above`` their neighbours'."""
+    out, rest = np.empty_like(cells), cells - above
     for part, rows in enumerate(of_part.tolist()):
         inside = parts == part
-        out[inside] = possible(cells[inside], rows)
+        out[inside] = beside_peaks(possible, rest[inside], above[inside], rows)
     return out
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from dpsql.domain import DateDomain, FiniteDomain, TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.hypothesis.possible_counts import nearest, top_down
+from dpsql.hypothesis.possible_counts import Possible, beside_peaks, nearest, peaks, top_down
 from dpsql.hypothesis.projection import marginal
 from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.tensor.fit import Possible, fit_tensor
+from dpsql.hypothesis.tensor.fit import PossibleOfNoisy, fit_tensor
 from dpsql.query import Choices, Estimates, LinearQuery, matrix_of, row_of, sum_of_one
 
 PASSES = 4
@@ -92,11 +92,19 @@ def fitted(
     shape = table.shape(columns)
     start = np.full(shape, row_count / max(prod(shape), 1))
     passes = PASSES if start.size <= LARGE_CELLS else PASSES_LARGE
-    possible = {c: _possible(table.finite_domain(c)) for c in columns} if rules.top_down else {}
+    possible = {c: _possible(table.finite_domain(c), peaked=rules.peaks) for c in columns} if rules.top_down else {}
     ordered = {c for c in columns if table.finite_domain(c).ordered}
     dates = {c for c in columns if isinstance(table.finite_domain(c), DateDomain)}
     return fit_tensor(start, columns, measurements, passes, rules, possible, ordered, dates)
 
 
-def _possible(domain: FiniteDomain) -> Possible:
-    return partial(top_down, apart=domain.nullable) if domain.ordered else nearest
+def _possible(domain: FiniteDomain, *, peaked: bool) -> PossibleOfNoisy:
+    likely: Possible = partial(top_down, apart=domain.nullable) if domain.ordered else nearest
+
+    def possible(counts: Estimates, total: float, sigma: float) -> Estimates:
+        if not (peaked and domain.ordered):
+            return likely(counts, total)
+        above = peaks(counts, sigma, apart=domain.nullable)
+        return beside_peaks(likely, counts - above, above, total)
+
+    return possible

@@ -32,8 +32,8 @@ LONGER = 4.0
 FARTHEST = 1.0
 """and no cell is moved by more than so many factors e."""
 _TINY = 1e-9
-Possible = Callable[[Estimates, float], Estimates]
-"""Counts of a column's cells that sum to a total, none below 0, near to noisy ones."""
+PossibleOfNoisy = Callable[[Estimates, float, float], Estimates]
+"""Counts of a column's cells that sum to a total, none below 0, near to noisy ones, whose noise has that sd."""
 _Product = tuple[tuple[int, ...], Estimates, bool, tuple[int, ...]]
 
 
@@ -43,7 +43,7 @@ def fit_tensor(
     measurements: Sequence[Measurement],
     passes: int,
     rules: ModelRules = NEWEST,
-    possible: Mapping[str, Possible] = MappingProxyType({}),
+    possible: Mapping[str, PossibleOfNoisy] = MappingProxyType({}),
     ordered: Collection[str] = (),
     dates: Collection[str] = (),
 ) -> Estimates:
@@ -85,7 +85,7 @@ def fit_tensor(
 
 
 def _cleaned(
-    part: Interaction, total: float, possible: Mapping[str, Possible], sums: Sequence[PartSums]
+    part: Interaction, total: float, possible: Mapping[str, PossibleOfNoisy], sums: Sequence[PartSums]
 ) -> Interaction:
     """Of a single column what its cells possibly count, less their mean; with what was measured of them in parts."""
     if len(part.columns) > 1 or part.columns[0] not in possible:
@@ -95,7 +95,7 @@ def _cleaned(
     for one in sums:
         if one.column == part.columns[0]:
             counts = one.told(counts, part.sigma**2)
-    return replace(part, values=possible[part.columns[0]](counts, total) - mean)
+    return replace(part, values=possible[part.columns[0]](counts, total, part.sigma) - mean)
 
 
 class _Fit:
