@@ -10,6 +10,7 @@ from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import Question, numbers_of
 from dpsql.session.own.by_value.measured_beside import ALONE, Distance
+from dpsql.session.results.other_strings import OtherStrings
 from dpsql.session.results.unasked import MOST_FORMS, Said, Unasked
 from dpsql.sql.statement import Statement
 
@@ -80,7 +81,8 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         return float(counted.values), counted.sigma
 
     lone = MODEL_RULES[asker.plan.models].lone_sums
-    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released, rows_of)
+    others = OtherStrings(asker)
+    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released, rows_of, others.most)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

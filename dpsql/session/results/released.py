@@ -20,6 +20,7 @@ from dpsql.query import DistinctCount, Form, LinearQuery, Term
 from dpsql.query.summary import LISTS, Cells, Distinct
 from dpsql.result import Answer, CrosstabAnswers, Note, Result, Shown
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
+from dpsql.session.results.other_strings import beside_others
 from dpsql.session.results.summaries import few_rows_note, summarise
 from dpsql.session.results.sums import summed
 from dpsql.session.results.unasked import NOTHING_SAID, Unasked
@@ -157,22 +158,8 @@ def _answered(
         few.append(found.few)
     if block.matched:
         both = zip(block.aggregates, out, strict=True)
-        out = [[_of_released_strings(aggregate, i, a) for i, a in enumerate(found)] for aggregate, found in both]
+        out = [beside_others(a, found, lookup, unasked.others_of) for a, found in both]
     return _Answered(out, (*notes, *few_rows_note(few)))
-
-
-def _of_released_strings(aggregate: Aggregate, group: int, answer: Answer) -> Answer:
-    """A group's answer in a block that evaluates an expression of text on the strings that were released.
-
-    Rows with other strings count for nothing in it: where it counts by strings, no bound is one of the statement's, and
-    where it counts no row, for none of the strings matches, nothing is known of others.
-    """
-    forms = () if aggregate.summary is not None else aggregate.forms(group)
-    if forms and all(form.terms and all(t.query.keyed is None for t in form.terms) for form in forms):
-        return answer
-    if answer.source == "public" and answer.value is not None:
-        return Answer(answer.value, None, None, "calibrated", "measurement", certified=False, label=answer.label)
-    return replace(answer, certified=False, certified_bound=None)
 
 
 def _through_outer(

@@ -45,6 +45,10 @@ def _no_rows(table: str) -> tuple[float, float] | None:
     return None
 
 
+def _no_others(query: LinearQuery, columns: Sequence[str]) -> float | None:
+    return None
+
+
 class Unasked(NamedTuple):
     """Nothing is known where these return ``None``.
 
@@ -54,7 +58,8 @@ class Unasked(NamedTuple):
     ``sum_of``: a sum in shares of the range, as finely as it was measured. ``lone``: whether models say of sums of
     values that stand alone, too. ``as_released``: of counts of one outline that were told with these errors, each as it
     was released, before anything was made of it; for all of them or not at all. ``rows_of``: a private table's rows as
-    they were released, with the sd of that.
+    they were released, with the sd of that. ``others_of``: how many more rows than a query counts it may count at most,
+    with 95 %, for strings of these columns that were not released.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
@@ -65,6 +70,7 @@ class Unasked(NamedTuple):
     lone: bool = False
     as_released: Callable[[Sequence[LinearQuery], Sequence[float]], Sequence[int] | None] = _not_released
     rows_of: Callable[[str], tuple[float, float] | None] = _no_rows
+    others_of: Callable[[LinearQuery, Sequence[str]], float | None] = _no_others
 
 
 NOTHING_SAID = Unasked()

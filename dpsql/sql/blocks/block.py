@@ -4,8 +4,8 @@ Everything between a SELECT and its released table comes together here, in the o
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 from sqlglot import exp
 
@@ -41,9 +41,7 @@ _CLAUSES = frozenset(
         "limit", "offset", "kind", "operation_modifiers",
     }
 )  # fmt: skip
-
 _CLAUSE_NAMES = {"locks": "FOR UPDATE", "sample": "USING SAMPLE"}
-
 
 ANSWERED_CELLS = 1 << 23
 """Room for what was lowered before, in cells."""
@@ -99,7 +97,9 @@ class Asked:
     def block(self, lowering: Lowering) -> Block:
         """The block. Raises UnsupportedQuery for numbers that are too large, DataError for what is no number."""
         numbered = enumerate(self._summands)
-        aggregates = tuple(self._aggregate(i, a, lowering, numbered) for i, a in enumerate(self.aggregations))
+        found = [self._aggregate(i, a, lowering, numbered) for i, a in enumerate(self.aggregations)]
+        both = zip(found, self._matched(lowering), strict=True)
+        aggregates = tuple([replace(a, matched=matched) if matched else a for a, matched in both])
         count, table = len(self.groups), self.scope.table
         return Block(
             self.name,
@@ -110,10 +110,15 @@ class Asked:
             aggregates,
             self.needs_intervals,
             lowering.cut(),
-            lowering.matched,
+            tuple(dict.fromkeys([*lowering.matched, *chain.from_iterable(a.matched for a in aggregates)])),
             table if isinstance(table, UnitTable) else None,
             awaiting(table, self.groups, self.aggregations, lowering),
         )
+
+    def _matched(self, lowering: Lowering) -> list[tuple[str, ...]]:
+        """Of each aggregate the text columns of which it counts released strings alone."""
+        numbers = iter(range(len(self._summands)))
+        return [lowering.matched_in(list(islice(numbers, len(a.summands))) or [-1]) for a in self.aggregations]
 
     def _aggregate(
         self, number: int, a: Aggregation, lowering: Lowering, numbered: Iterator[tuple[int, Summand]]

@@ -116,7 +116,8 @@ def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple
                 low, high = _as_time(low), _as_time(high)
             found[tuple(group)].append(Cell(low, high, rows))
     cells = tuple(tuple(sorted(found[group], key=_low)) for group in lowering.groups)
-    return Aggregate(column, sql_type, nothing, summary=Cells(asked.kind, asked.level, cells, name))
+    summary = Cells(asked.kind, asked.level, cells, name)
+    return Aggregate(column, sql_type, nothing, summary=summary, matched=inner.matched)
 
 
 def _left(asked: CellsAsked, rows: Form, cell: tuple[Value, Value]) -> tuple[Value, Value]:

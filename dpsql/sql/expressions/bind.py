@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpsql.dialect.types import INTEGERS
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions import dates, number_predicates, string_predicates
-from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, disjunction, negation
+from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, decided, disjunction, negation
 from dpsql.sql.expressions.changes.steps import function, merged, moved
 from dpsql.sql.expressions.changes.straight import arithmetic
 from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
@@ -280,7 +280,10 @@ class Binder:
             sql += " ELSE " + add(node.args["default"])
             values.append(parts[-1])
             self.remarks += chosen_remarks(self.scope.table, parts[: compared is not None] + decides, values[-1])
-        return cases(compose(sql + " END", parts), decides, values, compared)
+        made, told = compose(sql + " END", parts), decides
+        if compared is not None and made.outside:
+            told = [self.bind(exp.EQ(this=node.this.copy(), expression=b.this.copy())) for b in node.args["ifs"]]
+        return cases(decided(made, told, values), decides, values, compared)
 
     def _cast(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "to", "safe")

@@ -6,6 +6,7 @@ strings, so that the question is settled while it is built.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import zip_longest
 from typing import NamedTuple
 
 from dpsql.domain import Prefix, Value
@@ -94,7 +95,7 @@ class Bound(NamedTuple):
     few numbers; ``guarded``: what it is where conditions hold, if that is all that matters; ``monotone``: the binned
     columns along each of which it rises or falls throughout, or holds on one side of a place; ``absolute``: whose
     distance from 0 it is; ``branches``: the conditions of which the first that is TRUE gives it the constant beside it,
-    the last one ``None`` where there is an ELSE.
+    the last one ``None`` where there is an ELSE; ``itself``: the text column whose string it is, unless that is NULL.
     """
 
     sql: str
@@ -129,6 +130,7 @@ class Bound(NamedTuple):
     monotone: frozenset[str] = NO_COLUMNS
     absolute: "Bound | None" = None
     branches: "tuple[tuple[Bound | None, Bound], ...]" = ()
+    itself: str | None = None
 
     @property
     def line(self) -> Straight | float | None:
@@ -192,6 +194,31 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
 
 def steps_of_all(parts: Sequence[Bound]) -> Steps:
     return merged(p.steps for p in parts) if any(p.steps for p in parts) else NO_STEPS
+
+
+def decided(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:
+    """``made``, the first of ``values`` whose condition is TRUE, or the one that is left, or NULL: for a string that is
+    no candidate conditions that name strings are FALSE, and what they would choose does not matter."""
+    if not made.outside:
+        return made
+    outside = {t: _chosen(t, decides, values, lambda b, t: b.outside.get(t, Outside.FIXED)) for t in made.outside}
+    within = {t: _chosen(t, decides, values, Bound.inside) for t in made.within}
+    candidates = merge_candidates([made, *decides])
+    return made._replace(outside=outside, within=within, candidates=candidates)
+
+
+def _chosen(
+    text: str, decides: Sequence[Bound], values: Sequence[Bound], of: Callable[[Bound, str], Outside]
+) -> Outside:
+    reached = []
+    for condition, value in zip_longest(decides, values):
+        known = Outside.TRUE if condition is None else of(condition, text)
+        if known in (Outside.FALSE, Outside.NULL):
+            continue
+        reached += [of(value, text), *([] if known is Outside.TRUE else [known])]
+        if known is Outside.TRUE:
+            break
+    return reached[0] if len(reached) == 1 else _composed(set(reached))
 
 
 def conjunction(sql: str, parts: Sequence[Bound]) -> Bound:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
-from dpsql.sql.expressions.bound import Bound, compose, constant_of, steps_of_all, union
+from dpsql.sql.expressions.bound import Bound, compose, constant_of, decided, steps_of_all, union
 from dpsql.sql.expressions.changes.monotone import monotone_along
 from dpsql.sql.expressions.changes.steps import (
     NO_STEPS,
@@ -168,7 +168,9 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
     if name == "abs" and len(parts) == 1:
         made = made._replace(absolute=parts[0])
     if name == "if" and len(parts) == 3:
-        return cases(made, parts[:1], parts[1:])
+        return cases(decided(made, parts[:1], parts[1:]), parts[:1], parts[1:])
+    if name in ("coalesce", "ifnull") and parts[0].text is not None and not any(p.columns for p in parts[1:]):
+        return made._replace(itself=parts[0].text.column if parts[0].text.start is None else None)
     if name in _OF_NAN and parts and parts[0].numeric is not None:  # whose values are numbers
         return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
     if name == "mod" and len(parts) == 2:

@@ -1,0 +1,113 @@
+"""What rows with strings that were not released may add to numbers of those that were. Public.
+
+An expression of text is evaluated on the strings that were released, for no others are known. How many rows have others
+is known: so many more may count, and bars that leave them out hold of no question that was asked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import ceil, hypot
+
+import numpy as np
+
+from dpsql.postprocess import combine
+from dpsql.postprocess.combine import Lookup
+from dpsql.query import Factor, Form, KeyedFactor, LinearQuery, linear_query
+from dpsql.result import Answer
+from dpsql.session.asker import Asker
+from dpsql.sql.statement import Aggregate
+
+OthersOf = Callable[[LinearQuery, Sequence[str]], float | None]
+More = Callable[[LinearQuery], float | None]
+"""How many more rows than a query counts it may count at most, for strings that were not released; the first: for those
+of these columns."""
+
+
+class OtherStrings:
+    """How many rows of private tables have strings that were not released, under conditions on other columns."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self._known: dict[tuple[str, str, tuple[bytes, ...]], float | None] = {}
+
+    def most(self, query: LinearQuery, columns: Sequence[str]) -> float | None:
+        """Rows that meet the query's conditions on other columns and have a string of ``columns`` that was not
+        released: at most so many, with 95 %. 0 of a query that counts none by them; ``None`` before a model."""
+        keyed = query.keyed
+        named = [] if keyed is None else [c for c in enumerate(keyed.text_columns) if c[1] in columns]
+        here = [c for i, c in named if keyed is not None and any(key[i] is not None for key in keyed.strings)]
+        found = [self._of(query.table, column, query.factors) for column in here]
+        return None if None in found else sum(f for f in found if f is not None)
+
+    def _of(self, table: str, column: str, factors: Sequence[Factor]) -> float | None:
+        name = table, column, tuple(f.digest for f in factors)
+        if name not in self._known:
+            self._known[name] = self._counted(table, column, factors)
+        return self._known[name]
+
+    def _counted(self, table: str, column: str, factors: Sequence[Factor]) -> float | None:
+        state = self._asker.states.get(table)  # tables of units are none of the policy's
+        keys = None if state is None else self._asker.keys(table, column)
+        if state is None or state.model is None or keys is None:
+            return None
+        strings = tuple((k,) for k in keys)
+        ones = KeyedFactor((column,), strings, (), np.ones(len(strings), dtype=np.int64))
+        whole, shown = LinearQuery(table, tuple(factors)), linear_query(state.plan.table, list(factors), ones)
+        rows = state.model.estimate(whole) if factors else state.model.row_count
+        error = state.error_of(whole) if factors else 0.0
+        of_shown = (0.0, 0.0) if shown is None else (state.model.estimate(shown), state.error_of(shown))
+        if error is None or of_shown[1] is None:
+            return None
+        return float(max(0, ceil(rows - of_shown[0] + hypot(error, of_shown[1]))))
+
+
+def beside_others(aggregate: Aggregate, answers: Sequence[Answer], lookup: Lookup, others_of: OthersOf) -> list[Answer]:
+    """An aggregate's answers, one per group, with bars that hold whichever strings were not released."""
+    if not aggregate.matched:
+        return list(answers)
+
+    def more(query: LinearQuery) -> float | None:
+        return others_of(query, aggregate.matched)
+
+    return [_beside(aggregate, group, answer, lookup, more) for group, answer in enumerate(answers)]
+
+
+def _beside(aggregate: Aggregate, group: int, answer: Answer, lookup: Lookup, more: More) -> Answer:
+    answer = replace(answer, certified=False, certified_bound=None)
+    if answer.source == "public" and answer.value is not None:  # no released string matches: others may
+        return replace(answer, error=None, interval=None, error_kind="calibrated", source="measurement")
+    if answer.value is None or answer.error is None or aggregate.summary is not None:
+        return replace(answer, error=None, interval=None)
+    added = [_added(form, more) for form in aggregate.forms(group)]
+    if None in added:
+        return replace(answer, error=None, interval=None)
+    (least, greatest), *below = [a for a in added if a is not None]
+    low, high = answer.interval or (answer.value - answer.error, answer.value + answer.error)
+    if not below or aggregate.denominator is None:
+        return _within(answer, low + least, high + greatest)
+    rows, others = combine(aggregate.denominator[group], lookup, integer=False, sign=0).value or 0.0, below[0][1]
+    if aggregate.low is None or aggregate.high is None:
+        return replace(answer, error=None, interval=None) if others > 0.0 else answer
+    share = others / max(rows + others, 1.0)
+    low, high = low + share * (aggregate.low - low), high + share * (aggregate.high - high)
+    return _within(answer, low, high)
+
+
+def _added(form: Form, more: More) -> tuple[float, float] | None:
+    """What other strings may add to a form at least and at most, each row of them as much as one can."""
+    least = greatest = 0.0
+    for term in form.terms:
+        rows = more(term.query)
+        if rows is None:
+            return None
+        if term.coefficient < 0:
+            least += term.coefficient * rows
+        else:
+            greatest += term.coefficient * rows
+    return least, greatest
+
+
+def _within(answer: Answer, low: float, high: float) -> Answer:
+    value = float(answer.value or 0)
+    error = max(answer.error or 0.0, value - low, high - value)
+    return replace(answer, error=error, interval=(low, high))
