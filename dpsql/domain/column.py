@@ -56,7 +56,7 @@ class IntegerDomain:
             raise PolicyError("min is above max", path=self.name, hint="swap min and max")
         if self.low <= -EXACT_BELOW or self.high >= EXACT_BELOW:
             raise PolicyError("bounds beyond 2^53", path=self.name, hint="declare a range that is commonly known")
-        _check_cells(self.name, self.high - self.low + 1)
+        _check_cells(self.name, self.high - self.low + 1, 'write type = "number" with bins, or a narrower range')
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -380,10 +380,8 @@ def _last_start(unit: DateUnit) -> date:
     return {"day": date(9999, 12, 30), "week": date(9999, 12, 20)}.get(unit, date(9998, 12, 31))
 
 
-def _check_cells(name: str, cells: int) -> None:
+def _check_cells(
+    name: str, cells: int, hint: str = "declare fewer values, bins or a coarser unit, or make the column text"
+) -> None:
     if cells > MAX_COLUMN_CELLS:
-        raise PolicyError(
-            f"{cells:,} values are more than {MAX_COLUMN_CELLS:,}",
-            path=name,
-            hint="declare fewer values, bins or a coarser unit, or make the column text",
-        )
+        raise PolicyError(f"{cells:,} values are more than {MAX_COLUMN_CELLS:,}", path=name, hint=hint)

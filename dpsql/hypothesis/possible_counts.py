@@ -52,9 +52,10 @@ def top_down(cells: Estimates, total: float, *, apart: bool = False) -> Estimate
     return _traced(_halved(cells, total), total)
 
 
-def peaks(cells: Estimates, sigma: float, *, apart: bool = False) -> Estimates:
-    """By how much each of ``cells`` in order (counts, noise of sd ``sigma`` in each) stands out of those about it, the
-    same shape; 0 where noise, of N cells at most sqrt(2 ln N) sds (Donoho and Johnstone 1994), may be all of it.
+def peaks(cells: Estimates, sigma: float | Estimates, *, apart: bool = False) -> Estimates:
+    """By how much each of ``cells`` in order (counts, noise of sd ``sigma``, or of one sd each) stands out of those
+    about it, the same shape; 0 where noise, of N cells at most sqrt(2 ln N) sds (Donoho and Johnstone 1994), may be all
+    of it.
 
     A column of fewer than 2 NEAR + 1 cells has none. ``apart``: the last cell, that of NULL, is beside no other.
 
@@ -64,13 +65,13 @@ def peaks(cells: Estimates, sigma: float, *, apart: bool = False) -> Estimates:
     out, inside = np.zeros(len(cells)), len(cells) - apart
     if inside <= 2 * NEAR:
         return out
-    least = sigma * (sqrt(2.0 * log(inside)) + SURELY_ABOVE)
-    high = np.flatnonzero(cells[:inside] > least)
+    least = np.broadcast_to(sigma, cells.shape) * (sqrt(2.0 * log(inside)) + SURELY_ABOVE)
+    high = np.flatnonzero(cells[:inside] > least[:inside])
     around = high[:, None] + np.concatenate([np.arange(-NEAR, 0), np.arange(1, NEAR + 1)])
     around = np.abs(around)  # beyond an end as before it
     around = np.where(around < inside, around, 2 * (inside - 1) - around)
     above = cells[high] - np.median(cells[around], axis=1)
-    out[high] = np.where(above > least, above, 0.0)
+    out[high] = np.where(above > least[high], above, 0.0)
     return out
 
 

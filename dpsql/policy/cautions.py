@@ -10,6 +10,8 @@ from types import MappingProxyType
 from dpsql.domain import IntegerDomain, TableDomain, TextDomain, looks_like_identifier
 from dpsql.policy.policy import Mechanism, Policy
 
+MANY_VALUES = 10_000
+"""Above so many values of an integer column, each a cell, a first look takes more than some seconds."""
 LARGE_EPSILON = 10
 """Above it the odds of what is seen may change by more than exp(10), about 22,000, for one unit's presence."""
 
@@ -17,8 +19,8 @@ LARGE_EPSILON = 10
 def cautions(
     policy: Policy, columns: Mapping[str, Collection[str]] = MappingProxyType({}), *, owner: bool = False
 ) -> tuple[str, ...]:
-    """One sentence each: an epsilon above 10; keys that the strategy makes no use of; a table without a unit that has a
-    column which looks like one.
+    """One sentence each: an epsilon above 10; keys that the strategy makes no use of; integer columns of more than
+    10,000 values; a table without a unit that has a column which looks like one.
 
     ``columns``: by a table's name in lower case all columns that it has. Undeclared ones do not exist for analysts, who
     may read this: only the ``owner`` is told their names.
@@ -34,6 +36,9 @@ def cautions(
         out.append(f"epsilon = {epsilon} is above {LARGE_EPSILON}: such a guarantee hardly protects a single person")
     out += _idle(policy.mechanism)
     for table in policy.tables:
+        out += [
+            _of_many_values(table, c) for c in table.columns if isinstance(c, IntegerDomain) and c.size > MANY_VALUES
+        ]
         named, unnamed = _identifiers(table, columns.get(table.name.lower(), ()))
         if owner:
             named, unnamed = named + unnamed, []
@@ -56,6 +61,13 @@ def _idle(mechanism: Mechanism) -> list[str]:
     return [
         f'{" and ".join(idle)} {change} nothing: strategy = "{strategy}" measures nothing before the first question'
     ]
+
+
+def _of_many_values(table: TableDomain, column: IntegerDomain) -> str:
+    values = f"{table.name}.{column.name} has {column.high - column.low + 1:,} values, each counted by itself"
+    return (
+        f'{values}: a first look is slow, sums are far off and medians refused; amounts are better of type = "number"'
+    )
 
 
 def _identifiers(table: TableDomain, columns: Collection[str]) -> tuple[list[str], list[str]]:

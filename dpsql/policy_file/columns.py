@@ -279,6 +279,10 @@ def _draft_integer(column: ColumnSchema) -> Drafted:
         if high - low < _LONGEST_RANGE:
             return Drafted(f'type = "integer", min = {low}, max = {high}', f"CHECK: {_FROM_DATA}")
         return Drafted(f'type = "number", min = {low}, max = {high}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}")
+    if not bins_of(column).isdigit():  # by its name an amount
+        return Drafted(
+            f'type = "number", min = 0, max = 10000, bins = {bins_of(column)}', "CHECK: the range and the bins"
+        )
     return Drafted('type = "integer", min = 0, max = 100', "CHECK: the range that is publicly known")
 
 

@@ -38,6 +38,8 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
             text = f"only the frequent strings of {column} that were released are groups ({_strings(keys)})"
             others = _others(asker, table, column, keys)
             more = "" if others is None else f"; rows with other strings, about {others:,}, are in no group"
+            if others and statement.outer_sql is not None:
+                more += f", nor in totals of groups (of all rows: SELECT COUNT(*) FROM {table})"
             notes.append(Note("strings", text + more))
     return (*notes, *_words(statement, asker))
 
@@ -70,7 +72,7 @@ def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] |
     others = None if keys is None else _others(asker, table, column, keys)
     if keys is None or others is None:
         return Note("strings", f"{text}; rows with other strings count for nothing in it")
-    rows = f"rows with other strings, about {others:,}, count for nothing in it: a share of all rows is a lower end"
+    rows = f"rows with other strings, about {others:,}, count for nothing in it, and bars reach as far as they may"
     return Note("strings", f"{text} ({_strings(keys)}); {rows}")
 
 

@@ -98,7 +98,8 @@ def clean_one_way(
         return nearest(moved, total)
     if number == 1:
         return beside_peaks(likely, moved - above, above, total)
-    of_part = top_down(solved, total) if ordered else nearest(solved, total)
+    high = peaks(solved, np.sqrt(np.diag(np.linalg.inv(precision)))) if peaked and ordered else np.zeros(number)
+    of_part = beside_peaks(top_down if ordered else nearest, solved - high, high, total)
     return _by_parts(moved, above, parts, of_part, top_down if ordered else nearest)
 
 

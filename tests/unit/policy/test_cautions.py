@@ -67,3 +67,10 @@ def test_keys_that_a_strategy_makes_no_use_of_are_named() -> None:
     )
     (one,) = said(strategy="textbook-pmw", error_factor=Fraction(2))
     assert one.startswith("error_factor changes nothing")
+
+
+def test_long_integer_columns_are_named() -> None:
+    """Each value is a cell: what is measured of them, and how long a first look takes, grows with their number."""
+    amount, age = IntegerDomain("amount", 0, 500_000), IntegerDomain("age", 0, 9_998)
+    (said,) = cautions(policy(TableDomain("t", (amount, age))))
+    assert said.startswith("t.amount has 500,001 values") and 'type = "number"' in said

@@ -16,6 +16,7 @@ from dpsql.domain import (
 )
 from dpsql.errors import PolicyError
 from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy, parse_policy
+from dpsql.policy_file.columns import draft_column
 
 Y2K, Y30 = date(2000, 1, 1), date(2030, 12, 31)
 TWENTY = tuple(5.0 * i for i in range(21))
@@ -133,3 +134,10 @@ def test_nothing_to_declare(tables: list[tuple[str, list[tuple[str, str]]]]) -> 
     with pytest.raises(PolicyError) as caught:
         draft_policy(tables)
     assert caught.value.hint
+
+
+def test_an_amount_that_nobody_looked_at_is_a_number() -> None:
+    """Cents beyond 100 would be NULL, and each value a cell."""
+    cents, age = (draft_column(ColumnSchema(name, "INTEGER")).keys for name in ("amount_cents", "age"))
+    assert cents == 'type = "number", min = 0, max = 10000, bins = { count = 50, scale = "log" }'
+    assert age == 'type = "integer", min = 0, max = 100'
