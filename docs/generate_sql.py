@@ -113,11 +113,13 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   too, every aggregate is that of each value where it is chosen: `AVG(CASE WHEN p THEN x END)` is
   `AVG(x) FILTER (WHERE p)`.
 * **Text columns** have no declared list of values. Where the strings that the statement lists settle the answer (`=`,
-  `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations, and what stands beside them with `AND`), all rows are counted.
+  `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations, what stands beside them with `AND`, and `CASE` and `if` whose
+  conditions are such), all rows are counted: `CASE WHEN x IN ('a', 'b') THEN x ELSE 'other' END` has all others.
 * **Other expressions of text** (`LIKE '%x%'`, regular expressions, `upper`, `length`, `name > 'm'`), as conditions,
   groups or numbers, are evaluated on the *released keys*, see below, and on NULL. Rows with other strings count for
-  nothing in them, neither with `LIKE` nor with `NOT LIKE`. A note says about how many these are: error bars do not.
-  None of these numbers is certified, and of what no released string matches no bound is known (`0 ± ?`).
+  nothing in them, neither with `LIKE` nor with `NOT LIKE`. A note says about how many these are, and error bars reach
+  as far as they may count: upwards for counts, both ways for averages. None of these numbers is certified, and of
+  medians, and what no released string matches, no bound is known (`0 ± ?`).
 * **Prefixes** of the lengths that the policy declares can be listed like strings: `LIKE 'ab%'`, `starts_with`, `^@`,
   `left(name, 2)` and `substr(name, 1, 2)` compared with strings. A length counts code points, as DuckDB's `left` does.
   Lengths, strings and NULL may be mixed in one condition: it becomes a sum and difference of counts by keys.

@@ -38,7 +38,7 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
             text = f"only the frequent strings of {column} that were released are groups ({_strings(keys)})"
             others = _others(asker, table, column, keys)
             more = "" if others is None else f"; rows with other strings, about {others:,}, are in no group"
-            if others and statement.outer_sql is not None:
+            if others and statement.redraw is not None:  # something is computed of them
                 more += f", nor in totals of groups (of all rows: SELECT COUNT(*) FROM {table})"
             notes.append(Note("strings", text + more))
     return (*notes, *_words(statement, asker))
