@@ -47,7 +47,7 @@ _BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
 _MOST = "max_rows_per_value"
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 400
-_MOST_DATES = 1000
+_MOST_DAYS, _MOST_DATES = 2_000, 1_000
 """Cells of a column in a draft, at most; where it has more, the next coarser unit or bins are proposed."""
 _ENUM = "CHECK: an ENUM made from the values that occur is data; list what is publicly known"
 _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
@@ -314,9 +314,11 @@ def _draft_date(column: ColumnSchema) -> Drafted:
 
 
 def _finest_unit(low: date, high: date) -> DateUnit:
-    """The finest unit of at most 1,000 cells. Weeks are no part of months, so they are not proposed."""
+    """Days, up to 2,000, or the finest unit of at most 1,000. Weeks are no part of months, so they are not proposed."""
     months = 12 * (high.year - low.year) + high.month - low.month + 1
     cells: dict[DateUnit, int] = {"day": (high - low).days + 1, "month": months, "quarter": months // 3 + 2}
+    if cells["day"] <= _MOST_DAYS:
+        return "day"
     return next((unit for unit, number in cells.items() if number <= _MOST_DATES), "year")
 
 

@@ -284,8 +284,8 @@ def test_init_proposes_tables_of_codes_as_public(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "unit", "cells"),
     [
-        ("DATE '2020-01-01' + CAST(i AS INTEGER) FROM range(1000) t(i)", "day", 1000),
-        ("DATE '2020-01-01' + CAST(i AS INTEGER) FROM range(1001) t(i)", "month", 33),
+        ("DATE '2020-01-01' + CAST(i AS INTEGER) FROM range(2000) t(i)", "day", 2000),
+        ("DATE '2020-01-01' + CAST(i AS INTEGER) FROM range(2001) t(i)", "month", 66),
         ("DATE '1900-01-01' + CAST(365 * i AS INTEGER) FROM range(120) t(i)", "quarter", 476),
         ("DATE '1500-01-01' + CAST(365 * i AS INTEGER) FROM range(500) t(i)", "year", 499),
     ],
