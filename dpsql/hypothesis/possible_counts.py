@@ -52,10 +52,14 @@ def top_down(cells: Estimates, total: float, *, apart: bool = False) -> Estimate
     return _traced(_halved(cells, total), total)
 
 
-def peaks(cells: Estimates, sigma: float | Estimates, *, apart: bool = False) -> Estimates:
-    """By how much each of ``cells`` in order (counts, noise of sd ``sigma``, or of one sd each) stands out of those
-    about it, the same shape; 0 where noise, of N cells at most sqrt(2 ln N) sds (Donoho and Johnstone 1994), may be all
-    of it.
+def least_peak(number: int, sigma: float) -> float:
+    """Counts that noise of sd ``sigma`` hardly ever makes of one of ``number`` cells without rows."""
+    return sigma * (sqrt(2.0 * log(number)) + SURELY_ABOVE)
+
+
+def peaks(cells: Estimates, sigma: float, *, apart: bool = False) -> Estimates:
+    """By how much each of ``cells`` in order (counts, noise of sd ``sigma`` in each) stands out of those about it,
+    the same shape; 0 where noise, of N cells at most sqrt(2 ln N) sds (Donoho and Johnstone 1994), may be all of it.
 
     A column of fewer than 2 NEAR + 1 cells has none. ``apart``: the last cell, that of NULL, is beside no other.
 
@@ -65,13 +69,13 @@ def peaks(cells: Estimates, sigma: float | Estimates, *, apart: bool = False) ->
     out, inside = np.zeros(len(cells)), len(cells) - apart
     if inside <= 2 * NEAR:
         return out
-    least = np.broadcast_to(sigma, cells.shape) * (sqrt(2.0 * log(inside)) + SURELY_ABOVE)
-    high = np.flatnonzero(cells[:inside] > least[:inside])
+    least = least_peak(inside, sigma)
+    high = np.flatnonzero(cells[:inside] > least)
     around = high[:, None] + np.concatenate([np.arange(-NEAR, 0), np.arange(1, NEAR + 1)])
     around = np.abs(around)  # beyond an end as before it
     around = np.where(around < inside, around, 2 * (inside - 1) - around)
     above = cells[high] - np.median(cells[around], axis=1)
-    out[high] = np.where(above > least[high], above, 0.0)
+    out[high] = np.where(above > least, above, 0.0)
     return out
 
 
@@ -81,15 +85,12 @@ def beside_peaks(possible: Possible, cells: Estimates, above: Estimates, total: 
     >>> beside_peaks(top_down, np.array([2.0, -2.0, 1.0]), np.array([0.0, 8.0, 0.0]), 10.0).round(3)
     array([0.667, 8.   , 1.333])
     """
-    high = above > 0.0
-    if not high.any():
+    if not above.any():
         return possible(cells, total)
     left = total - float(above.sum())
     if left > _LEAST * total:
         return possible(cells, left) + above
-    out = np.full(len(cells), _LEAST * total / len(cells))
-    out[high] += nearest(above[high], total - float(out.sum()))
-    return out
+    return _traced(above * (total / float(above.sum())), total)
 
 
 def halvings(cells: Estimates) -> list[tuple[Estimates, Estimates]]:

@@ -14,7 +14,7 @@ import numpy as np
 from dpsql.hypothesis.contrasts import smoothed
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
-from dpsql.hypothesis.possible_counts import Possible, beside_peaks, nearest, peaks, top_down
+from dpsql.hypothesis.possible_counts import Possible, beside_peaks, least_peak, nearest, peaks, top_down
 from dpsql.query import Estimates
 
 _MOST_PARTS = 1024
@@ -98,7 +98,10 @@ def clean_one_way(
         return nearest(moved, total)
     if number == 1:
         return beside_peaks(likely, moved - above, above, total)
-    high = peaks(solved, np.sqrt(np.diag(np.linalg.inv(precision)))) if peaked and ordered else np.zeros(number)
+    high = np.bincount(parts, weights=above, minlength=number).astype(np.float64)
+    null = parts[-1]
+    if peaked and ordered and nullable and width[null] == 1 and solved[null] > least_peak(size, variance**0.5):
+        high[null] = solved[null]  # it is in no range, whose noise would be its own
     of_part = beside_peaks(top_down if ordered else nearest, solved - high, high, total)
     return _by_parts(moved, above, parts, of_part, top_down if ordered else nearest)
 

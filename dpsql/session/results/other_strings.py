@@ -33,9 +33,7 @@ class OtherStrings:
     def most(self, query: LinearQuery, columns: Sequence[str]) -> float | None:
         """Rows that meet the query's conditions on other columns and have a string of ``columns`` that was not
         released: at most so many, with 95 %. 0 of a query that counts none by them; ``None`` before a model."""
-        keyed = query.keyed
-        named = [] if keyed is None else [c for c in enumerate(keyed.text_columns) if c[1] in columns]
-        here = [c for i, c in named if keyed is not None and any(key[i] is not None for key in keyed.strings)]
+        here = () if query.keyed is None else [c for c in query.keyed.text_columns if c in columns]
         found = [self._of(query.table, column, query.factors) for column in here]
         return None if None in found else sum(f for f in found if f is not None)
 
@@ -72,25 +70,35 @@ def beside_others(aggregate: Aggregate, answers: Sequence[Answer], lookup: Looku
     return [_beside(aggregate, group, answer, lookup, more) for group, answer in enumerate(answers)]
 
 
+def without_bars(answers: Sequence[Answer]) -> list[Answer]:
+    """Numbers of which nothing is known but what was released."""
+    return [replace(a, error=None, interval=None, certified=False, certified_bound=None) for a in answers]
+
+
 def _beside(aggregate: Aggregate, group: int, answer: Answer, lookup: Lookup, more: More) -> Answer:
     answer = replace(answer, certified=False, certified_bound=None)
     if answer.source == "public" and answer.value is not None:  # no released string matches: others may
         return replace(answer, error=None, interval=None, error_kind="calibrated", source="measurement")
-    if answer.value is None or answer.error is None or aggregate.summary is not None:
-        return replace(answer, error=None, interval=None)
-    added = [_added(form, more) for form in aggregate.forms(group)]
-    if None in added:
-        return replace(answer, error=None, interval=None)
-    (least, greatest), *below = [a for a in added if a is not None]
+    unknown = replace(answer, error=None, interval=None)
+    if answer.value is None or answer.error is None or aggregate.summary is not None or aggregate.by_string:
+        return unknown
     low, high = answer.interval or (answer.value - answer.error, answer.value + answer.error)
-    if not below or aggregate.denominator is None:
+    above, below = aggregate.numerator[group], None if aggregate.denominator is None else aggregate.denominator[group]
+    added, others = _added(above, more), None if below is None else _added(below, more)
+    if added is None:
+        return unknown
+    least, greatest = added
+    if below is None:
         return _within(answer, low + least, high + greatest)
-    rows, others = combine(aggregate.denominator[group], lookup, integer=False, sign=0).value or 0.0, below[0][1]
-    if aggregate.low is None or aggregate.high is None:
-        return replace(answer, error=None, interval=None) if others > 0.0 else answer
-    share = others / max(rows + others, 1.0)
-    low, high = low + share * (aggregate.low - low), high + share * (aggregate.high - high)
-    return _within(answer, low, high)
+    rows = combine(below, lookup, integer=False, sign=0).value
+    if others is None or not rows or rows <= 0:
+        return unknown
+    if others[1] == 0.0:  # all rows are counted below, whatever their strings
+        return _within(answer, low + least / rows, high + greatest / rows)
+    if aggregate.low is None or aggregate.high is None or any(more(t.query) == 0.0 for t in above.terms):
+        return unknown
+    share = others[1] / (rows + others[1])
+    return _within(answer, low + share * (aggregate.low - low), high + share * (aggregate.high - high))
 
 
 def _added(form: Form, more: More) -> tuple[float, float] | None:

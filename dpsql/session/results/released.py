@@ -20,7 +20,7 @@ from dpsql.query import DistinctCount, Form, LinearQuery, Term
 from dpsql.query.summary import LISTS, Cells, Distinct
 from dpsql.result import Answer, CrosstabAnswers, Note, Result, Shown
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
-from dpsql.session.results.other_strings import beside_others
+from dpsql.session.results.other_strings import beside_others, without_bars
 from dpsql.session.results.summaries import few_rows_note, summarise
 from dpsql.session.results.sums import summed
 from dpsql.session.results.unasked import NOTHING_SAID, Unasked
@@ -156,7 +156,9 @@ def _answered(
         out.append(found.answers)
         notes += found.notes
         few.append(found.few)
-    if block.matched:
+    if block.units is not None and block.units.matched:  # of units with other strings nothing is known
+        out = [without_bars(found) for found in out]
+    elif block.matched:
         both = zip(block.aggregates, out, strict=True)
         out = [beside_others(a, found, lookup, unasked.others_of) for a, found in both]
     return _Answered(out, (*notes, *few_rows_note(few)))

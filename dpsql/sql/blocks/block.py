@@ -22,6 +22,7 @@ from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Lowering
+from dpsql.sql.counting.matched import matched_of
 from dpsql.sql.counting.summary_forms import summarised
 from dpsql.sql.counting.values.rules import NEWEST, ValueRules
 from dpsql.sql.counting.values.spans import Span
@@ -98,8 +99,8 @@ class Asked:
         """The block. Raises UnsupportedQuery for numbers that are too large, DataError for what is no number."""
         numbered = enumerate(self._summands)
         found = [self._aggregate(i, a, lowering, numbered) for i, a in enumerate(self.aggregations)]
-        both = zip(found, self._matched(lowering), strict=True)
-        aggregates = tuple([replace(a, matched=matched) if matched else a for a, matched in both])
+        both = zip(found, matched_of(lowering, self.aggregations), strict=True)
+        aggregates = tuple([replace(a, matched=m.columns, by_string=m.by_string) if m.columns else a for a, m in both])
         count, table = len(self.groups), self.scope.table
         return Block(
             self.name,
@@ -114,11 +115,6 @@ class Asked:
             table if isinstance(table, UnitTable) else None,
             awaiting(table, self.groups, self.aggregations, lowering),
         )
-
-    def _matched(self, lowering: Lowering) -> list[tuple[str, ...]]:
-        """Of each aggregate the text columns of which it counts released strings alone."""
-        numbers = iter(range(len(self._summands)))
-        return [lowering.matched_in(list(islice(numbers, len(a.summands))) or [-1]) for a in self.aggregations]
 
     def _aggregate(
         self, number: int, a: Aggregation, lowering: Lowering, numbered: Iterator[tuple[int, Summand]]

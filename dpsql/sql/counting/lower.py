@@ -79,6 +79,7 @@ class Lowering:
         if self._released:
             self._list(self._with_released(candidates))
         self._matching: set[tuple[int, str]] = set()
+        self._valued: set[int] = set()
         self._open = self._open_texts()
         awaits |= self._release_matched(keys)
         self._number = prod([len(self._group_codes(g).values) for g in range(len(self._groups))])
@@ -176,6 +177,10 @@ class Lowering:
     def matched_in(self, parts: Sequence[int]) -> tuple[str, ...]:
         """Those of which one of these parts, by index, counts released strings alone."""
         return tuple([t for t in self._open if any((part + 1, t) in self._matching for part in parts)])
+
+    def is_valued(self, part: int) -> bool:
+        """Whether what this part, by index, adds up depends on strings that are not known."""
+        return part + 1 in self._valued
 
     def cut(self) -> tuple[tuple[str, str], ...]:
         """(binned column, cells of it) that conditions hold for a part of."""
@@ -301,15 +306,13 @@ class Lowering:
     def _open_texts(self) -> dict[str, Bound]:
         """The text columns on whose unlisted strings something depends, each with what does, in the table's order."""
         found: dict[str, Bound] = {}
-        for place, split in enumerate(self._splits):
-            for b in chain.from_iterable(map(self._open_in, split)):
-                for t in b.outside:
-                    if Outside.UNKNOWN in (b.outside[t], b.inside(t)) and t not in self._awaited:
-                        found.setdefault(t, b)
-                        if b.itself != t or all(
-                            b is not g for g in self._groups
-                        ):  # a string's own group has no other one's rows
-                            self._matching.add((place, t))
+        for place, c in [(place, c) for place, split in enumerate(self._splits) for c in split]:
+            for b in self._open_in(c):
+                texts = [t for t in b.outside if Outside.UNKNOWN in (b.outside[t], b.inside(t))]
+                found |= {t: b for t in texts if t not in self._awaited and t not in found}
+                own = any(b is g for g in self._groups)  # a string's own group has no other one's rows
+                self._matching |= {(place, t) for t in texts if t in found and not (own and b.itself == t)}
+                self._valued |= {place} if b is c.value else set()
         return {t: found[t] for t in sorted(found, key=self._table.order.__getitem__)}
 
     def _open_in(self, c: Cluster) -> list[Bound]:

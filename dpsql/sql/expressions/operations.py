@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
-from dpsql.sql.expressions.bound import Bound, compose, constant_of, decided, steps_of_all, union
+from dpsql.sql.expressions.bound import Bound, compose, constant_of, decided, merge_candidates, steps_of_all, union
 from dpsql.sql.expressions.changes.monotone import monotone_along
 from dpsql.sql.expressions.changes.steps import (
     NO_STEPS,
@@ -169,8 +169,13 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
         made = made._replace(absolute=parts[0])
     if name == "if" and len(parts) == 3:
         return cases(decided(made, parts[:1], parts[1:]), parts[:1], parts[1:])
-    if name in ("coalesce", "ifnull") and parts[0].text is not None and not any(p.columns for p in parts[1:]):
-        return made._replace(itself=parts[0].text.column if parts[0].text.start is None else None)
+    if name in ("coalesce", "ifnull") and parts[0].text is not None and parts[0].text.start is None:
+        words = [p.literal for p in parts[1:]]
+        if None not in words:  # whose own strings are in the group of the NULLs
+            column = parts[0].text.column
+            named = frozenset(word for word in words if word is not None)
+            listed = merge_candidates([made, Bound("", candidates={column: named})])
+            return made._replace(itself=column, candidates=listed)
     if name in _OF_NAN and parts and parts[0].numeric is not None:  # whose values are numbers
         return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
     if name == "mod" and len(parts) == 2:
