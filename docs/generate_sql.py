@@ -118,8 +118,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Other expressions of text** (`LIKE '%x%'`, regular expressions, `upper`, `length`, `name > 'm'`), as conditions,
   groups or numbers, are evaluated on the *released keys*, see below, and on NULL. Rows with other strings count for
   nothing in them, neither with `LIKE` nor with `NOT LIKE`. A note says about how many these are, and error bars reach
-  as far as they may count: upwards for counts, both ways for averages. None of these numbers is certified, and of
-  medians, and what no released string matches, no bound is known (`0 ± ?`).
+  as far as they may count: upwards for counts, both ways for averages. None of these numbers is certified, and no
+  bound is known of medians, values that depend on the string, units by their strings, and what no released string
+  matches (`0 ± ?`).
 * **Prefixes** of the lengths that the policy declares can be listed like strings: `LIKE 'ab%'`, `starts_with`, `^@`,
   `left(name, 2)` and `substr(name, 1, 2)` compared with strings. A length counts code points, as DuckDB's `left` does.
   Lengths, strings and NULL may be mixed in one condition: it becomes a sum and difference of counts by keys.
