@@ -73,6 +73,13 @@ class Factor:
         return np.flatnonzero(self.weights)
 
     @once
+    def stretch(self) -> npt.NDArray[np.intp] | slice:
+        """The same, as a slice where they are neighbours: what is taken by it is not copied."""
+        cells = self.support
+        neighbours = len(cells) > 0 and int(cells[-1] - cells[0]) + 1 == len(cells)
+        return slice(int(cells[0]), int(cells[-1]) + 1) if neighbours else cells
+
+    @once
     def point(self) -> int | None:
         """The only cell, flat, of weight above 0, as a group of one value has it; ``None`` where there are more."""
         return int(self.support[0]) if len(self.support) == 1 else None

@@ -299,7 +299,7 @@ class Coverage:
         parts, facts = self._of_axis[id(axis)], self._of(factor)
         known = facts.spread.get(parts.number)
         if known is None:
-            cells = factor.support
+            cells = factor.stretch
             share = factor.weights[cells] / factor.unit
             if not axis.is_cells:
                 share = np.bincount(axis.labels[cells], weights=share, minlength=axis.size) / parts.widths

@@ -55,7 +55,7 @@ class Side:
         key = (self._number, factor.digest)
         known = self._weights.get(key)
         if known is None:
-            cells = factor.support
+            cells = factor.stretch
             mean = factor.weights[cells] * self.within[cells]
             known = np.bincount(self.labels[cells], weights=mean, minlength=self.size).astype(np.float64)
             if known.size <= _LARGE:

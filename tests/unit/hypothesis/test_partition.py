@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
-from dpsql.hypothesis.partition import atoms, indicator, merged, nested, part_sums, refinement, within_wholes
+from dpsql.hypothesis.partition import atoms, compact, indicator, merged, nested, part_sums, refinement, within_wholes
 
 
 def test_atoms_leave_an_average_cell_above_its_noise() -> None:
@@ -142,3 +142,12 @@ def test_intervals_of_long_ranges_are_as_even_and_end_where_wholes_do(size: int)
     finer, coarser = (labels, wholes) if size > 100 else (wholes, labels)
     assert all(len(set(coarser[finer == part])) == 1 for part in set(finer.tolist()))
     assert part_sums(labels, masses).max() < 6 * masses.sum() / size
+
+
+@pytest.mark.parametrize("labels", [[], [4], [2, 2, 5, 9, 9], [0, 1, 2], [3, 1, 3, 0, 1], [-2, -2, 0], [5, 5, 5]])
+def test_parts_are_numbered_by_first_cell(labels: list[int]) -> None:
+    """Ranges in order are not sorted for it, others are."""
+    numbers: dict[int, int] = {}
+    expected = [numbers.setdefault(label, len(numbers)) for label in labels]
+    found = compact(np.array(labels, dtype=np.int64))
+    assert found.dtype == np.int64 and found.tolist() == expected

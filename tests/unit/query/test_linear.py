@@ -88,6 +88,23 @@ def test_a_factor_of_more_cells_or_none_has_no_point() -> None:
 LOW, HIGH = Interval("x", 0.0, 2.5), Interval("x", 2.5, 9.0)
 
 
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([0, 1, 1, 2, 0], slice(1, 4)),
+        ([3], slice(0, 1)),
+        ([0, 0, 1], slice(2, 3)),
+        ([1, 0, 1], [0, 2]),
+        ([0, 0], []),
+    ],
+)
+def test_neighbours_are_taken_as_a_slice(weights: list[int], expected: slice | list[int]) -> None:
+    factor = Factor(("a",), np.array(weights), 3)
+    found = factor.stretch
+    assert (found if isinstance(found, slice) else found.tolist()) == expected
+    assert (factor.weights[found] == factor.weights[factor.support]).all()
+
+
 def test_queries_of_other_values_are_other_queries() -> None:
     """A digest is the name under which an answer is kept: 2.5 and its neighbour are two."""
     plain, low, high = (LinearQuery("t", (A,), intervals=i) for i in ((), (LOW,), (HIGH,)))
