@@ -72,8 +72,8 @@ def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] |
     others = None if keys is None else _others(asker, table, column, keys)
     if keys is None or others is None:
         return Note("strings", f"{text}; rows with other strings count for nothing in it")
-    rows = f"rows with other strings, about {others:,}, count for nothing in it, and bars reach as far as they may"
-    return Note("strings", f"{text} ({_strings(keys)}); {rows}")
+    rows = f"rows with other strings, about {others:,}, count for nothing in it"
+    return Note("strings", f"{text} ({_strings(keys)}); {rows}; bars, where there are any, reach as far as they may")
 
 
 def _strings(keys: Sequence[str | None]) -> str:
