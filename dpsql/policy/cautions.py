@@ -64,10 +64,8 @@ def _idle(mechanism: Mechanism) -> list[str]:
 
 
 def _of_many_values(table: TableDomain, column: IntegerDomain) -> str:
-    values = f"{table.name}.{column.name} has {column.high - column.low + 1:,} values, each counted by itself"
-    return (
-        f'{values}: a first look is slow, sums are far off and medians refused; amounts are better of type = "number"'
-    )
+    values = f"{table.name}.{column.name} has {column.high - column.low + 1:,} values, each of which is counted"
+    return f'{values}: a first look takes long, and does not of an amount with type = "number"'
 
 
 def _identifiers(table: TableDomain, columns: Collection[str]) -> tuple[list[str], list[str]]:

@@ -5,11 +5,10 @@ It depends on the policy, the statement and the strings that were released, so a
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from dpsql.query import Crosstab, KeyedFactor, UnitTable, linear_query
+from dpsql.query import Crosstab, UnitTable
 from dpsql.result import Note, table_notes
 from dpsql.session.asker import Asker
+from dpsql.session.results.other_strings import of_released
 from dpsql.sql.statement import Remark, Statement
 from dpsql.sql.undeclared_notes import notes_of
 
@@ -86,9 +85,7 @@ def _others(asker: Asker, table: str, column: str, keys: Sequence[str | None]) -
     model = asker.states[table].model
     if model is None:
         return None
-    strings = tuple((k,) for k in keys)
-    ones = np.ones(len(strings), dtype=np.int64)
-    shown = linear_query(asker.states[table].plan.table, [], KeyedFactor((column,), strings, (), ones))
+    shown = of_released(asker.states[table].plan.table, column, keys)
     return max(0, round(model.row_count - (0.0 if shown is None else model.estimate(shown))))
 
 

@@ -52,6 +52,7 @@ BY_STRING = (
     "SUM(CASE WHEN ware LIKE 'item%' THEN price ELSE 0 END)",
     "SUM(length(ware))",
     "AVG(length(ware))",
+    "SUM(length(ware) - CAST('3' AS INT))",
     "SUM(CASE WHEN length(ware) > 4 THEN 100 WHEN length(ware) > 2 THEN 1 ELSE 0 END)",
 )
 """What a row adds depends on its string."""

@@ -10,6 +10,7 @@ from math import ceil, hypot
 
 import numpy as np
 
+from dpsql.domain import TableDomain
 from dpsql.postprocess import combine
 from dpsql.postprocess.combine import Lookup
 from dpsql.query import Factor, Form, KeyedFactor, LinearQuery, linear_query
@@ -48,15 +49,22 @@ class OtherStrings:
         keys = None if state is None else self._asker.keys(table, column)
         if state is None or state.model is None or keys is None:
             return None
-        strings = tuple((k,) for k in keys)
-        ones = KeyedFactor((column,), strings, (), np.ones(len(strings), dtype=np.int64))
-        whole, shown = LinearQuery(table, tuple(factors)), linear_query(state.plan.table, list(factors), ones)
+        whole = LinearQuery(table, tuple(factors))
+        shown = of_released(state.plan.table, column, keys, factors)
         rows = state.model.estimate(whole) if factors else state.model.row_count
         error = state.error_of(whole) if factors else 0.0
         of_shown = (0.0, 0.0) if shown is None else (state.model.estimate(shown), state.error_of(shown))
         if error is None or of_shown[1] is None:
             return None
         return float(max(0, ceil(rows - of_shown[0] + hypot(error, of_shown[1]))))
+
+
+def of_released(
+    table: TableDomain, column: str, keys: Sequence[str | None], factors: Sequence[Factor] = ()
+) -> LinearQuery | None:
+    """The rows that have one of the released strings, or NULL, and meet ``factors``; ``None``: none can."""
+    strings = tuple((k,) for k in keys)
+    return linear_query(table, factors, KeyedFactor((column,), strings, (), np.ones(len(strings), dtype=np.int64)))
 
 
 def beside_others(aggregate: Aggregate, answers: Sequence[Answer], lookup: Lookup, others_of: OthersOf) -> list[Answer]:
@@ -89,9 +97,11 @@ def _beside(aggregate: Aggregate, group: int, answer: Answer, lookup: Lookup, mo
         return unknown
     least, greatest = added
     if below is None:
-        return _within(answer, low + least, high + greatest)
-    rows = combine(below, lookup, integer=False, sign=0).value
-    if others is None or not rows or rows <= 0:
+        low = max(low + least, 0.0) if above.is_count else low + least
+        return _within(answer, low, high + greatest)
+    counted = combine(below, lookup, integer=False, sign=0)
+    rows = float(counted.value or 0) - (counted.error or 0.0)  # at least so many
+    if others is None or rows <= 0.0:
         return unknown
     if others[1] == 0.0:  # all rows are counted below, whatever their strings
         return _within(answer, low + least / rows, high + greatest / rows)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from dpsql.sql.aggregates.aggregation import Aggregation, Summand
+from dpsql.sql.aggregates.aggregation import Aggregation
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.expressions.bound import Bound, constant_of
 
@@ -24,20 +24,12 @@ def matched_of(lowering: Lowering, aggregations: Sequence[Aggregation]) -> list[
     for a in aggregations:
         own = list(islice(parts, len(a.summands)))
         columns = lowering.matched_in([i for i, _ in own] or [-1])
-        out.append(Matched(columns, any(lowering.is_valued(i) and not _is_at_most_one(lowering, s) for i, s in own)))
+        unknown = [s for i, s in own if lowering.is_valued(i) and not (s.value and _is_zero_or_one(s.value))]
+        out.append(Matched(columns, bool(unknown)))
     return out
 
 
-def _is_at_most_one(lowering: Lowering, part: Summand) -> bool:
-    """Whether any string makes it 0 to 1, as a condition does that is cast to a number."""
-    value = part.value
-    if value is None or value.product:
-        return False
-    low, high = lowering.numbers.range(part)
-    observed = low is not None and high is not None and low >= 0.0 and high <= 1.0
-    return observed and (_chooses_from(value) if "CASE" in value.sql or "if(" in value.sql else "CAST(" in value.sql)
-
-
-def _chooses_from(value: Bound) -> bool:
+def _is_zero_or_one(value: Bound) -> bool:
+    """Whether it is whatever the string is: a condition that is cast to a number, or one that chooses between both."""
     constants = [constant_of(v) for _, v in value.branches if v.sql != "NULL"]
-    return bool(constants) and all(c in (0, 1) for c in constants)
+    return value.holds or (bool(constants) and all(c in (0, 1) for c in constants))

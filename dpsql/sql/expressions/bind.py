@@ -25,6 +25,7 @@ from dpsql.sql.expressions.operations import (
     calculated,
     called,
     cases,
+    converted,
     null_only,
     opposite,
     ordered,
@@ -292,8 +293,7 @@ class Binder:
             raise refusal(self.text, node, *cast_refusal(node.args["to"]))
         inner = self.bind(node.this)
         cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
-        cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)
-        cast = cast._replace(voids=inner.emptied if type(node) is exp.Cast else None)  # TRY_CAST makes NULL, too
+        cast = converted(node, dates.cast(self.text, node, self.scope.table, to, inner, cast), inner)
         constant = inner.constant if inner.literal is None or to != "DOUBLE" else about(inner.literal)
         if constant is not None:
             return cast._replace(constant=cast_constant(to, constant))

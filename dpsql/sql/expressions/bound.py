@@ -95,7 +95,8 @@ class Bound(NamedTuple):
     few numbers; ``guarded``: what it is where conditions hold, if that is all that matters; ``monotone``: the binned
     columns along each of which it rises or falls throughout, or holds on one side of a place; ``absolute``: whose
     distance from 0 it is; ``branches``: the conditions of which the first that is TRUE gives it the constant beside it,
-    the last one ``None`` where there is an ELSE; ``itself``: the text column whose string it is, unless that is NULL.
+    the last one ``None`` where there is an ELSE; ``itself``: the text column whose string it is, unless that is NULL;
+    ``holds``: that it is a condition, cast to another type.
     """
 
     sql: str
@@ -131,6 +132,7 @@ class Bound(NamedTuple):
     absolute: "Bound | None" = None
     branches: "tuple[tuple[Bound | None, Bound], ...]" = ()
     itself: str | None = None
+    holds: bool = False
 
     @property
     def line(self) -> Straight | float | None:

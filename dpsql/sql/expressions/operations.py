@@ -26,7 +26,7 @@ from dpsql.sql.expressions.changes.steps import (
     with_values,
 )
 from dpsql.sql.expressions.changes.straight import arithmetic, whole
-from dpsql.sql.expressions.operators import COMPARISON
+from dpsql.sql.expressions.operators import COMPARISON, unwrap
 
 
 def about(text: str) -> float | None:
@@ -202,6 +202,12 @@ def _alike(values: Sequence[Bound]) -> bool:
     what another one is."""
     found = [constant_of(v) for v in values if v.sql != "NULL"]
     return None not in found and len({float if type(c) is int else type(c) for c in found}) <= 1
+
+
+def converted(node: exp.Expr, made: Bound, inner: Bound) -> Bound:
+    """``made``, the cast ``node`` of ``inner``; TRY_CAST makes NULL anywhere."""
+    holds = isinstance(unwrap(node.this), (exp.Predicate, exp.Connector, exp.Not))
+    return made._replace(voids=inner.emptied if type(node) is exp.Cast else None, holds=holds)
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
