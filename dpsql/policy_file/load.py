@@ -192,12 +192,18 @@ def _table(name: str, keys: TomlTable) -> TableDomain:
     if not columns.names():
         raise PolicyError("no column is declared", path=columns.path, hint='add age = { type = "integer", ... }')
     _check_names(columns, "column")
-    declared = {c: columns.table(c, f'{c} = {{ type = "text" }}') for c in columns.names()}
+    declared = {c: columns.table(c, _example(columns, c)) for c in columns.names()}
     derived = tuple(read_derived(c, keys) for c, keys in declared.items() if "sql" in keys)
     domains = [read_column(c, keys) for c, keys in declared.items()]
     joins = keys.strings("joins", 'joins = ["patients", "visits"]') if "joins" in keys else ()
     derivable = check_derived(name, unit, derived)
     return TableDomain(name, tuple(domains), unit, rows, counted, joins, derivable, read_weight(keys))
+
+
+def _example(columns: TomlTable, name: str) -> str:
+    """How a column is declared, of which the file has no table; a list is that of a category's values."""
+    listed = isinstance(columns.value(name, name), list)
+    return f'{name} = {{ type = "category", values = [...] }}' if listed else f'{name} = {{ type = "text" }}'
 
 
 def _public(keys: TomlTable, private: set[str]) -> tuple[str, ...]:

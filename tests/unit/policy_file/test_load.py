@@ -289,6 +289,8 @@ def test_refused_with_the_keys_path(path: str, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
+        (minimal(columns='c = ["f", "m"]'), 'c = { type = "category", values = [...] }'),
+        (minimal(columns='c = "text"'), 'c = { type = "text" }'),
         (minimal(rest="[privcy]"), "did you mean privacy?"),
         (minimal("Epsilon = 1\ndelta = 1e-6"), "did you mean epsilon?"),
         (table('units = "a"'), "did you mean unit?"),
