@@ -81,7 +81,7 @@ class ClusterPieces:
         found = [members(self.evaluator, self.grids, group, codes, axes) for group, codes in groups]
         sizes = [len(codes.values) for _, codes in groups]
         check_number(prod(sizes))
-        check_work(prod(sizes), prod(sizes) * where.guess.size)
+        check_work(self.table, axes, prod(sizes), prod(sizes) * where.guess.size)
         out = dict[Ranks, Pieces]()
         for ranks in np.ndindex(*sizes):
             mine = [member(rank) for member, rank in zip(found, ranks, strict=True)]

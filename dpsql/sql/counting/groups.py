@@ -86,13 +86,26 @@ def check_number(groups: int) -> None:
         raise too_many_groups(groups)
 
 
-def check_work(groups: int, cells: int) -> None:
+def check_work(table: TableDomain, axes: Sequence[GridAxis], groups: int, cells: int) -> None:
     """UnsupportedQuery for groups that have so many cells to look at, all of them together."""
     if cells > MAX_GROUP_CELLS:
+        hint = "group by fewer or coarser expressions, keep some groups with WHERE"
+        names = [axis.name for axis in axes if axis.text is None]
         raise UnsupportedQuery(
             f"{groups:,} groups over {cells:,} cells are more work than is done",
-            hint="group by fewer or coarser expressions, or keep some groups with WHERE",
+            hint=f"{hint}{_coarser(table, names, MAX_GROUP_CELLS)}",
         )
+
+
+def _coarser(table: TableDomain, names: Sequence[str], most: int) -> str:
+    """What an owner can do where one of these columns has more cells than the root of ``most``; for the longest."""
+    columns = [table.finite_domain(name) for name in names]
+    wide = [c for c in columns if isinstance(c, IntegerDomain | DateDomain) and c.size**2 > most]
+    if not wide:
+        return ""
+    widest = max(wide, key=lambda c: c.size)
+    how = "as a number in bins" if isinstance(widest, IntegerDomain) else "by a coarser unit"
+    return f", let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
 
 
 def too_many_cells(
@@ -108,13 +121,8 @@ def too_many_cells(
             f"{MAX_PARTS:,}",
             hint=f"use conditions on {MAX_PARTS.bit_length() - 1} columns at most in one statement",
         )
-    columns = [table.finite_domain(name) for f in query.factors for name in f.columns]
-    wide = [c for c in columns if isinstance(c, IntegerDomain | DateDomain) and c.size**2 > most]
-    hint = "use fewer columns in one statement"
-    if wide:
-        widest = max(wide, key=lambda c: c.size)
-        how = "as a number in bins" if isinstance(widest, IntegerDomain) else "by a coarser unit"
-        hint += f", let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
+    names = [name for f in query.factors for name in f.columns]
+    hint = f"use fewer columns in one statement{_coarser(table, names, most)}"
     if not query.is_by_value:
         hint += ', or take strategy = "frieze-kannan" for products of conditions'
     touched = f"{cells:,}" if cells < _COUNTABLE else f"about 10^{floor(log10(cells))}"
@@ -150,7 +158,7 @@ def pieces_of_groups(
     if not len(ranks):
         return {}
     if pieces_of is None:
-        check_work(len(ranks), len(ranks) * flat.size if finite else 0)
+        check_work(table, axes, len(ranks), len(ranks) * flat.size if finite else 0)
     if finite and pieces_of is None and axes[0].size > 1 and (widths[first:] == 1).all():
         points = Factor.points(axes[0].name, axes[0].size, order[starts[first:]].tolist())
         return PointGroups(table.name, points, ranks)
@@ -162,7 +170,7 @@ def pieces_of_groups(
         found = [(QueryPiece(1.0, _one_of(table, axes[0], here)),) for here in cells.values()]
     else:
         parts = [slab_of(axes, here) for here in cells.values()]
-        check_work(len(parts), sum([p.size for p in parts]))
+        check_work(table, axes, len(parts), sum([p.size for p in parts]))
         found = [pieces_of(code, part) for code, part in zip(cells, parts, strict=True)]
     return {key: here for key, here in zip(_tuples(ranks), found, strict=True) if here}
 

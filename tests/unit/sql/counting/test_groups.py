@@ -70,6 +70,17 @@ def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(pieces_of_groups(TABLE, *name, None, SIZES)) == 5  # strings cost what their list costs
 
 
+@pytest.mark.parametrize("columns", ["volume // 50, COUNT(*)", "kind, volume // 50, COUNT(*)"])
+def test_too_many_cells_of_groups_name_the_column_that_has_them(columns: str) -> None:
+    wide = TableDomain("wide", (IntegerDomain("volume", 0, 100_000), CategoryDomain("kind", ("a", "b", "c"))))
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (wide,))
+    with pytest.raises(UnsupportedQuery, match="more work than is done") as refused:
+        FrontEnd(policy, public_sql()).lower(f"SELECT {columns} FROM wide GROUP BY ALL")
+    assert refused.value.hint is not None and refused.value.hint.endswith(
+        "let the owner declare volume, which has 100,002 cells, as a number in bins"
+    )
+
+
 @pytest.mark.parametrize(
     ("condition", "hint"),
     [
