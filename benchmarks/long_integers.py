@@ -1,6 +1,7 @@
 """Whole numbers one by one, and as a number: ``python -m benchmarks.long_integers [--table made-20000] [--seeds 2]``.
 
-The same column, declared as an integer, each value of which is a cell, and as a number, which is counted in bins. Asked
+The same column, declared as an integer, each value of which is a cell, and as a number, which is counted in bins,
+without a step and with ``step = 1``. Asked
 are ranges of values of rows, the same beside another column, and single values: mean error, median bar and coverage in
 counts, and CPU seconds until the first answer. The made tables have 50,000 rows whose logarithms are even, and two
 columns beside them, one of which follows the first.
@@ -26,6 +27,7 @@ from benchmarks.report import show
 from benchmarks.text_tables import FLIGHTS
 
 KINDS = ("range", "range beside a column", "single value")
+KEYS = {"integer": 'type = "integer"', "number": 'type = "number"', "number, step 1": 'type = "number", step = 1'}
 QUESTIONS = 20
 """Of each kind."""
 Make = Callable[[duckdb.DuckDBPyConnection], None]
@@ -78,8 +80,8 @@ def _policy(con: duckdb.DuckDBPyConnection, epsilon: str, kind: str) -> dpsql.Po
     lines = []
     for name in ("asked", "beside", "shop"):
         low, high = con.execute(f"SELECT min({name}), max({name}) FROM t").fetchone() or (0, 0)
-        written = kind if name == "asked" else "integer"
-        lines.append(f'{name} = {{ type = "{written}", min = {low}, max = {high}, nullable = false }}')
+        written = KEYS[kind] if name == "asked" else KEYS["integer"]
+        lines.append(f"{name} = {{ {written}, min = {low}, max = {high}, nullable = false }}")
     columns = "\n".join(lines)
     return dpsql.load_policy(
         f"version = 1\n[privacy]\nepsilon = {epsilon}\ndelta = 1e-6\n[tables.t.columns]\n{columns}\n"
@@ -97,7 +99,7 @@ def main(names: tuple[str, ...], epsilon: str, seeds: int) -> None:
             path = Path(folder) / "t.duckdb"
             with duckdb.connect(str(path)) as con:
                 TABLES[name](con)
-                policies = {kind: _policy(con, epsilon, kind) for kind in ("integer", "number")}
+                policies = {kind: _policy(con, epsilon, kind) for kind in KEYS}
                 asked = [_statements(con, seed) for seed in range(seeds)]
                 values = con.execute("SELECT max(asked) - min(asked) + 1 FROM t").fetchone() or (0,)
             for kind, policy in policies.items():

@@ -10,11 +10,13 @@ queries are sparse. Everything here is public.
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import floor
 from typing import Any, ClassVar, Literal
 
+from dpsql.domain.marks import marks_of
 from dpsql.domain.text import TextDomain
 from dpsql.errors import PolicyError
 
@@ -77,7 +79,8 @@ class NumberDomain:
 
     Its cells are the bins ``[edges[i], edges[i+1])``, the last one closed. Bins are the model's affair: what a row
     holds is its value. With ``reading`` "cell" it is the bin's lower edge, and numbers outside are NULL. ``former`` are
-    the edges that earlier versions made of the same words, where they are others.
+    the edges that earlier versions made of the same words, where they are others. ``step``: above 0, whose multiples
+    most values are, as the owner says; others are as welcome.
 
     >>> NumberDomain("hours", (0.0, 20.0, 40.0, 100.0)).values
     (0.0, 20.0, 40.0)
@@ -89,6 +92,7 @@ class NumberDomain:
     outside: Beyond = field(default="clip", repr=False)
     reading: Reading = field(default="value", repr=False)
     former: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    step: Fraction | None = field(default=None, repr=False)
     kind: Literal["number"] = field(default="number", init=False)
     sql_type: Literal["DOUBLE"] = field(default="DOUBLE", init=False)
     ordered: ClassVar[bool] = True
@@ -100,11 +104,18 @@ class NumberDomain:
             raise PolicyError("bin edges must be finite numbers", path=self.name, hint="give finite min and max")
         if any(not a < b for a, b in pairwise(self.edges)):
             raise PolicyError("bins overlap: edges must increase", path=self.name, hint="sort the edges")
+        if self.step is not None and not 0 < self.step <= Fraction(self.edges[-1]) - Fraction(self.edges[0]):
+            raise PolicyError("step must be above 0, and in the range", path=self.name, hint="write step = 1, or .01")
         _check_cells(self.name, len(self.edges) - 1)
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
         return self.edges[:-1]
+
+    @cached_property
+    def marks(self) -> tuple[float, ...]:
+        """Its edges and the numbers between them at which a first look counts rows, increasing."""
+        return marks_of(self.edges, self.step)
 
     @property
     def size(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsql.domain import DateDomain, IntegerDomain, NumberDomain, TableDomain, marks_of
+from dpsql.domain import DateDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, POSITIONS, VALUES, encode_measurements
@@ -356,7 +356,7 @@ def _marks(table: TableDomain, column: str) -> tuple[float, ...]:
     domain = table.finite_domain(column)
     if not isinstance(domain, NumberDomain):
         raise InternalError("only numbers stand inside bins")
-    return marks_of(domain.edges)
+    return domain.marks
 
 
 def _axes_in_parts(table: TableDomain, columns: Columns) -> tuple[Axis, ...]:

@@ -75,11 +75,14 @@ def _integer(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
 
 def _number(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     outside = cast(Beyond, keys.choice("outside", get_args(Beyond))) if "outside" in keys else "clip"
+    step = keys.number("step", "step = 1") if "step" in keys else None
+    if step is not None and step <= 0:
+        keys.refuse("step", "must be above 0", "write step = 1 for whole numbers, step = 0.01 for cents")
     listed = "edges" if "edges" in keys else "bins"
     if listed == "edges" and "bins" in keys:
         keys.refuse("bins", "says what edges says already", "leave bins or edges out")
     if listed == "edges" or ("bins" in keys and isinstance(keys.value("bins", ""), list)):
-        return NumberDomain(name, _listed_edges(keys, listed), nullable, outside)
+        return NumberDomain(name, _listed_edges(keys, listed), nullable, outside, step=step)
     low, high = keys.number("min", "min = 0"), keys.number("max", "max = 100")
     if low >= high:
         keys.refuse("min", "must be below max", "swap min and max" if low > high else "write a max above min")
@@ -89,11 +92,11 @@ def _number(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
         if not max(map(abs, ends)) * LINEAR_PART > 0:
             keys.refuse("max", "is too near to min", "declare a wider range")
         edges, former = (log_edges(*ends, count, through_zero=exact) for exact in (True, False))
-        return NumberDomain(name, edges, nullable, outside, former=() if former == edges else former)
+        return NumberDomain(name, edges, nullable, outside, former=() if former == edges else former, step=step)
     edges = tuple(_to_float(keys, "max", low + (high - low) * Fraction(i, count)) for i in range(count + 1))
     if any(not a < b for a, b in pairwise(edges)):
         keys.refuse("max", "is too near to min for so many bins", "write fewer bins, or a wider range")
-    return NumberDomain(name, edges, nullable, outside)
+    return NumberDomain(name, edges, nullable, outside, step=step)
 
 
 def _listed_edges(keys: TomlTable, key: str) -> tuple[float, ...]:
@@ -182,7 +185,7 @@ def _to_float(keys: TomlTable, key: str, exact: Fraction) -> float:
 
 _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], ColumnDomain]]] = {
     "integer": (("min", "max"), _integer),
-    "number": (("min", "max", "bins", "edges", "outside"), _number),
+    "number": (("min", "max", "bins", "edges", "outside", "step"), _number),
     "category": (("values",), _category),
     "boolean": ((), _boolean),
     "date": (("min", "max", "unit"), _date),
@@ -218,7 +221,8 @@ def _keys(column: ColumnDomain, path: str) -> list[str]:
             return [f"min = {column.low}", f"max = {column.high}"]
         case NumberDomain():
             beyond = [] if column.outside == "clip" else [f"outside = {quoted(column.outside)}"]
-            return [f"edges = [{', '.join(repr(e) for e in column.edges)}]", *beyond]
+            step = [] if column.step is None else [f"step = {exact_decimal(column.step, f'{path}.step')}"]
+            return [f"edges = [{', '.join(repr(e) for e in column.edges)}]", *beyond, *step]
         case CategoryDomain():
             return [f"values = {quoted_list(column.values)}"]
         case DateDomain():

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.assumed.compared import Compared
+from dpsql.hypothesis.bars.assumed.cut_off import CutOff
 from dpsql.hypothesis.bars.assumed.even_spread import EvenSpread
 from dpsql.hypothesis.bars.assumed.excluded import Excluded
 from dpsql.hypothesis.bars.assumed.lost_in_noise import LostInNoise
@@ -77,6 +78,7 @@ class Calibration:
         self._left_out = LeftOut(coverage, self._bounds, self._within)
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
+        self._cut_off = CutOff(single, lambda asked: coverage.noise(asked, 0.0, []), used=self._rules.cut_off)
         self._compared = Compared(coverage, contingency)
         self._excluded = Excluded(coverage, answers, contingency)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
@@ -96,7 +98,8 @@ class Calibration:
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
-        n: what ``LostInNoise`` says, s: ``SharedRows``, e: ``EvenSpread``, x: ``Excluded``. h: the answer; 2 h is
+        n: what ``LostInNoise`` says, s: ``SharedRows``, e: ``EvenSpread`` or, where that is more, ``CutOff``, x:
+        ``Excluded``. h: the answer; 2 h is
         chance in what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a
         product of what is known may be too low where h is below the least pair of its conditions, h (((pair +
         1) / (h + 1))^.35 - 1), with .3 of more columns where a model follows its threes, or with .42 below the least
@@ -175,7 +178,7 @@ class Calibration:
         squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
         squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
         squares = squares + square(weight * self._shared_rows.beyond(asked, h / weight))
-        squares = squares + square(self._even_spread.off(asked))
+        squares = squares + square(most(self._even_spread.off(asked), self._cut_off.off(asked)))
         squares = squares + square(self._excluded.off(asked))
         beyond = self._of_whole(asked)
         if beyond is not None:

@@ -7,6 +7,7 @@ a bin has beside its neighbours tells of the crowd, too.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import inf, pi, sqrt
 
@@ -22,6 +23,8 @@ AT_ENDS = 0.5
 """How often rows crowd at 0 and at the ends of a range, to which all beyond them are clipped, """
 AT_ROUND = 0.25
 """at the roundest number in a bin, """
+AT_STEP = 0.1
+"""at any other multiple of the owner's step, """
 ELSEWHERE = 0.01
 """and at any other place: before their count is looked at."""
 ROUGH = 0.2
@@ -116,16 +119,16 @@ def beyond_neighbours(edges: Estimates, rows: Estimates, sd: float) -> tuple[Est
 
 
 @lru_cache(_KEPT)
-def chances_at(edges: tuple[float, ...]) -> Estimates:
-    """How often rows crowd in each cell of bins with these edges."""
-    marks, bins = places_of(edges)
+def chances_at(edges: tuple[float, ...], step: Fraction | None = None) -> Estimates:
+    """How often rows crowd in each cell of bins with these edges and the owner's ``step``."""
+    marks, bins = places_of(edges, step)
     of_mark = bins[::2]
     round_ = np.array([roundness(m) for m in marks.tolist()], dtype=np.int64)
     most = np.zeros(len(edges) - 1, dtype=np.int64)
     np.maximum.at(most, of_mark, round_)
     roundest = round_ == most[of_mark]
     alone = np.bincount(of_mark, roundest, minlength=len(most))[of_mark] == 1
-    at = np.where(roundest & alone, AT_ROUND, ELSEWHERE)
+    at = np.where(roundest & alone, AT_ROUND, ELSEWHERE if step is None else AT_STEP)
     at[(marks == 0.0) | (marks == edges[0]) | (marks == edges[-1])] = AT_ENDS
     out = np.stack([at, np.full(len(at), ELSEWHERE)], axis=1).reshape(-1)
     out.setflags(write=False)

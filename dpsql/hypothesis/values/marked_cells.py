@@ -98,6 +98,8 @@ class MarkedCells:
             if unsettled.any():
                 other, stretches = _together(domain, n, found, sd, even, hidden=hidden)
                 fit = _Fit.of(unsettled[bins], other, fit)
+        if domain.step is not None:
+            fit = replace(fit, variance=fit.variance + _unalike(bins, n, found, fit, sd))
         share, smooth = fit.share, np.where(fit.crowded, 0.0, fit.share)
         made = cls(domain, share, fit.variance, smooth, n, even[:0], even[:0], unsettled, stretches)
         at = made.positions
@@ -229,6 +231,17 @@ class _Fit:
         return cls(share, variance, np.where(where, one.crowded, other.crowded), np.where(where, one.out, other.out))
 
 
+def _unalike(bins: npt.NDArray[np.intp], n: Estimates, found: Estimates, fit: _Fit, sd: float) -> Estimates:
+    """The variance, in rows squared, of marks' cells that are shared as others are: how far their counts ``found``
+    scatter in each bin of ``n`` rows beyond their noise. Of a column with a step each of them is a value, and values
+    are not alike; of any other rows are between them."""
+    alike = ~(fit.crowded | fit.out)
+    alike[1::2] = False
+    beyond = np.where(alike, (found - fit.share * n[bins]) ** 2 - sd**2, 0.0)
+    mean = summed(bins, beyond, len(n)) / np.maximum(np.bincount(bins, alike, minlength=len(n)), 1.0)
+    return np.where(alike, np.maximum(mean, 0.0)[bins], 0.0)
+
+
 def _apart(
     domain: NumberDomain,
     n: Estimates,
@@ -323,7 +336,7 @@ def _with_crowds(
     number = len(n)
     rest = np.maximum(n - summed(bins, counted * out, number), 0.0)
     beyond = beyond_neighbours(np.array(domain.edges), n, sd)
-    crowds = Crowds.of(found, counted, sd, bins, rest, beyond, chances_at(domain.edges), most_off)
+    crowds = Crowds.of(found, counted, sd, bins, rest, beyond, chances_at(domain.edges, domain.step), most_off)
     moved = np.where(out, 0.0, crowds.chance * crowds.mean)
     left = np.clip(1.0 - summed(bins, moved, number) / np.maximum(rest, _TINY), 0.0, 1.0)
     kept = np.where(out, counted, (1.0 - crowds.chance) * counted * left[bins] + moved)

@@ -2,6 +2,7 @@
 rise or fall beside them. Public."""
 
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -25,12 +26,12 @@ _ZERO = 400
 def kinds_of(domain: NumberDomain) -> npt.NDArray[np.int64]:
     """Of each cell the step of its bin's marks, and how round the mark is, 0 between two marks; int64, (cells, 2), not
     to be written to."""
-    return _kinds(domain.edges)
+    return _kinds(domain.edges, domain.step)
 
 
 @lru_cache(_KEPT)
-def _kinds(edges: tuple[float, ...]) -> npt.NDArray[np.int64]:
-    marks, of_cell = places_of(edges)
+def _kinds(edges: tuple[float, ...], step: Fraction | None) -> npt.NDArray[np.int64]:
+    marks, of_cell = places_of(edges, step)
     bins = of_cell[::2]
     count = np.maximum(np.bincount(bins, minlength=len(edges) - 1), 1)
     steps = np.rint(2.0 * np.log2(np.diff(np.array(edges) * 0.5) / count)).astype(np.int64)[bins]
@@ -66,18 +67,18 @@ def summed(places: npt.NDArray[np.intp], values: Estimates, number: int) -> Esti
 
 def marks_in(domain: NumberDomain) -> Estimates:
     """The round numbers at which rows are counted, in order; float64, (marks,)."""
-    return places_of(domain.edges)[0]
+    return places_of(domain.edges, domain.step)[0]
 
 
 def bins_in(domain: NumberDomain) -> npt.NDArray[np.intp]:
     """The bin of each cell, intp, (cells,); the last mark is the end of the last bin."""
-    return places_of(domain.edges)[1]
+    return places_of(domain.edges, domain.step)[1]
 
 
 @lru_cache(_KEPT)
-def places_of(edges: tuple[float, ...]) -> tuple[Estimates, npt.NDArray[np.intp]]:
-    """Both of bins with these edges, not to be written to."""
-    marks = np.array(marks_of(edges), dtype=np.float64)
+def places_of(edges: tuple[float, ...], step: Fraction | None = None) -> tuple[Estimates, npt.NDArray[np.intp]]:
+    """Both of bins with these edges and the owner's ``step``, not to be written to."""
+    marks = np.array(marks_of(edges, step), dtype=np.float64)
     bins = np.minimum(np.searchsorted(np.array(edges), marks, side="right") - 1, len(edges) - 2)
     found = marks, np.repeat(bins, 2)
     for array in found:

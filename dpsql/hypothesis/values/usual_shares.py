@@ -37,7 +37,7 @@ def usual_shares(
     """
     bins, kinds = bins_in(domain), kinds_of(domain).copy()
     if hidden:
-        kinds[chances_at(domain.edges) == AT_ENDS, 1] = 0
+        kinds[chances_at(domain.edges, domain.step) == AT_ENDS, 1] = 0
     rows = n[bins] * even
     labels, kind = np.unique(kinds, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
