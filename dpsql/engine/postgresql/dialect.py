@@ -1,7 +1,8 @@
 """PostgreSQL's way to say what an engine needs: ``dpsql.engine.sql.dialect`` explains each sentence.
 
 What makes PostgreSQL fail on a value is kept away from it: casts of decimals that no double holds, products that
-underflow, comparisons by a column's collation, functions of the owner's that have the names of its own.
+underflow, moments beyond a bigint, comparisons by a column's collation, functions of the owner's that have the names
+of its own.
 """
 
 import json
@@ -12,7 +13,10 @@ from typing import Literal
 from dpsql.engine.postgresql.connection import identifier, literal
 from dpsql.engine.sql.dialect import SqlColumn
 
-_SMALLEST_NORMAL = "2.3e-308"
+_HALVED = 2.0**-1073
+"""The smallest number whose half PostgreSQL finds: below it there is none but 0."""
+_TINY, _UNDERFLOWS = 2.0**-40, 2.0**-1035
+"""A part of a span that counts as nothing, and the greatest span of which PostgreSQL does not find that part."""
 _DIGITS = 300
 """Digits after the point of a decimal that becomes a double: below, PostgreSQL fails where it would be zero."""
 
@@ -32,9 +36,9 @@ class PostgresDialect:
             case "float":
                 return self.float_field(f"{x}::float8")
             case "moment":
-                text = f"CASE WHEN pg_catalog.isfinite({x}) THEN {_microseconds(x)} ELSE {x}::text END"
+                text = f"CASE WHEN pg_catalog.isfinite({x}) THEN {_microseconds(x, column.kind)} ELSE {x}::text END"
             case "time":
-                text = _microseconds(x)
+                text = f"(extract(epoch FROM {x}) * 1000000)::bigint::text"
             case "bytes":
                 return self.string_field(f"pg_catalog.upper(pg_catalog.encode({x}, 'hex'))")
             case "string" | "other":
@@ -101,10 +105,10 @@ class PostgresDialect:
         return f"pg_catalog.width_bucket({x}, {_array(map(repr, edges[:-1]), 'float8')}) - 1"
 
     def fraction(self, x: str, low: str, span: str, parts: int) -> str:
-        half = (
-            f"(CASE WHEN pg_catalog.abs({x}) < {_SMALLEST_NORMAL} THEN 0.0::float8 ELSE {x} * 0.5::float8 END - {low})"
-        )
-        tiny = f"{half} < {span} * {2.0**-40!r}::float8"
+        vanishes = f"pg_catalog.abs({x}) < {self.double(_HALVED)}"
+        half = f"(CASE WHEN {vanishes} THEN 0.0::float8 ELSE {x} * 0.5::float8 END - {low})"
+        least = f"CASE WHEN {span} > {self.double(_UNDERFLOWS)} THEN {span} * {self.double(_TINY)} ELSE 0 END"
+        tiny = f"{half} < {least}"
         share = f"pg_catalog.floor({half} / {span} * {parts}::float8)::bigint"
         return (
             f"CASE WHEN {x} IS NULL OR {span} <= 0 OR {half} <= 0 OR {tiny} THEN 0 "
@@ -148,8 +152,10 @@ class PostgresDialect:
         return f"({literal(json.dumps(held, ensure_ascii=False))}::jsonb ->> ({text}))::int"
 
 
-def _microseconds(x: str) -> str:
-    return f"(extract(epoch FROM {x}) * 1000000)::bigint::text"
+def _microseconds(x: str, kind: str) -> str:
+    """Since 1970, by way of 2000: the last moments are further from 1970 than a bigint counts, and rounded there."""
+    middle = f"{kind} '2000-01-01{'+00' if kind == 'timestamptz' else ''}'"
+    return f"pg_catalog.trunc(extract(epoch FROM {x} - {middle}) * 1000000 + 946684800000000)::text"
 
 
 def _array(values: "map[str]", kind: str) -> str:
