@@ -190,3 +190,69 @@ def test_narrow_spans_are_counted_as_by_the_twin(uri: str) -> None:
                 assert found == wanted, (edges, ask)
         finally:
             engine.close()
+
+
+# --- strings and bytes that are too long to be made a text of --------------------------------------------------------
+
+
+def of_bytes(uri: str, *sizes: int, last: str = "a", kind: str = "text", unit: str | None = None) -> tuple[str, int]:
+    """The fingerprint and the number of units of a table with strings of these lengths, in a row of their own each."""
+    values = ["x" * (size - 1) + last for size in sizes]
+    engine = opened(stored(uri, kind, values), unit=unit)
+    try:
+        tally = engine.row_tally("ends")
+        assert tally.counted == len(sizes) + 1
+        return engine.fingerprint(), tally.units
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize(("kind", "most"), [("text", 60), ("bytea", 30), ("bpchar(90)", 60)])
+def test_longer_strings_are_known_by_length_and_digest(
+    uri: str, monkeypatch: pytest.MonkeyPatch, kind: str, most: int
+) -> None:
+    """Those that are no longer than allowed are known as before; of longer ones each byte counts, as a unit too."""
+    before = [of_bytes(uri, size, kind=kind) for size in (most, most + 1)]
+    monkeypatch.setattr("dpsql.engine.postgresql.dialect.LARGEST", 60)
+    assert of_bytes(uri, most, kind=kind) == before[0]
+    other = of_bytes(uri, most + 1, kind=kind)
+    assert other == of_bytes(uri, most + 1, kind=kind) != before[1]
+    assert other != of_bytes(uri, most + 1, kind=kind, last="b")
+    assert of_bytes(uri, most, most + 1, most + 2, kind=kind, unit="x")[1] == 4
+
+
+def test_strings_that_are_too_long_together_are_known_by_length_and_digest(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsql.engine.postgresql.dialect.LARGEST", 60)
+
+    def known(*strings: str | None) -> str:
+        rows = pa.table({"a": [1], **{f"x{i}": pa.array([s], pa.string()) for i, s in enumerate(strings)}})
+        policy = policy_of(TableDomain("ends", (OTHER,)))
+        engine, twin = opened(load(uri, {"ends": rows})), MemoryEngine(policy, {"ends": rows})
+        try:
+            found = engine.fingerprint()
+            assert (found == twin.fingerprint()) == (sum(len(s or "") for s in strings) <= 60)
+            return found
+        finally:
+            engine.close()
+
+    told = [known("x" * 30, "y" * 30), known("x" * 30, "y" * 31), known("x" * 31, "y" * 30), known("x" * 61, None)]
+    told += [known(None, "x" * 61), known("x" * 30, "y" * 30 + "z"), known("x" * 60, "")]
+    assert len(set(told)) == len(told)
+
+
+@pytest.mark.slow
+def test_fields_beyond_what_a_text_holds_are_read(uri: str) -> None:
+    """Half a gigabyte of bytes, and two columns of more than a gigabyte together."""
+    address = load(uri, {})
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SET search_path = {address.partition('search_path%3D')[2]}")
+        cursor.execute("CREATE TABLE ends (a int4, x bytea, y text, z text)")
+        cursor.execute("INSERT INTO ends VALUES (1, repeat('x', 540000000)::bytea, NULL, NULL), (2, NULL, NULL, NULL)")
+        cursor.execute("INSERT INTO ends SELECT 3, NULL, repeat('y', 600000000), NULL")
+        cursor.execute("UPDATE ends SET z = y")
+    for unit in (None, "x"):
+        engine = opened(address, unit=unit)
+        assert engine.fingerprint() and engine.row_tally("ends").counted == 3
+        engine.close()

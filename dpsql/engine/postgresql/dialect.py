@@ -1,8 +1,8 @@
 """PostgreSQL's way to say what an engine needs: ``dpsql.engine.sql.dialect`` explains each sentence.
 
 What makes PostgreSQL fail on a value is kept away from it: casts of decimals that no double holds, products that
-underflow, moments beyond a bigint, comparisons by a column's collation, functions of the owner's that have the names
-of its own.
+underflow, moments beyond a bigint, texts of a gigabyte, comparisons by a column's collation, functions of the owner's
+that have the names of its own.
 """
 
 import json
@@ -19,6 +19,10 @@ _TINY, _UNDERFLOWS = 2.0**-40, 2.0**-1035
 """A part of a span that counts as nothing, and the greatest span of which PostgreSQL does not find that part."""
 _DIGITS = 300
 """Digits after the point of a decimal that becomes a double: below, PostgreSQL fails where it would be zero."""
+LARGEST = 800_000_000
+"""Bytes of a field's text, or of a row's strings together: above, their lengths and digests stand for them, for
+PostgreSQL fails where it would make a text of 2^30."""
+_WIDE = ("string", "bytes")
 
 
 class PostgresDialect:
@@ -39,10 +43,9 @@ class PostgresDialect:
                 text = f"CASE WHEN pg_catalog.isfinite({x}) THEN {_microseconds(x, column.kind)} ELSE {x}::text END"
             case "time":
                 text = f"(extract(epoch FROM {x}) * 1000000)::bigint::text"
-            case "bytes":
-                return self.string_field(f"pg_catalog.upper(pg_catalog.encode({x}, 'hex'))")
-            case "string" | "other":
-                return self.string_field(f"{x}::text")
+            case "string" | "bytes" | "other":
+                whole, short = self._whole(x, column), _short(x, column)
+                return f"CASE WHEN {_size(x, column)} > {LARGEST} THEN {short} ELSE {whole} END"
         return f"coalesce({text} || ',', ',')"
 
     def string_field(self, text: str) -> str:
@@ -57,6 +60,18 @@ class PostgresDialect:
         unsigned = f"CASE WHEN {bits} < 0 THEN {bits} + 18446744073709551616 ELSE {bits} END"
         return f"CASE WHEN {x} IS NULL THEN ',' WHEN {x} = 'NaN' THEN 'nan,' ELSE ({unsigned})::text || ',' END"
 
+    def row_digest(self, columns: Sequence[tuple[str, SqlColumn]]) -> str:
+        wide = [(x, c) for x, c in columns if c.family in _WIDE]
+        whole, short = (
+            self.md5_hex(" || ".join(told(x, c) if c.family in _WIDE else self.field(x, c) for x, c in columns) or "''")
+            for told in (self._whole, _short)
+        )
+        size = " + ".join(f"coalesce({_size(x, c)}, 0)" for x, c in wide)
+        return f"CASE WHEN {size} > {LARGEST} THEN {short} ELSE {whole} END" if wide else whole
+
+    def _whole(self, x: str, column: SqlColumn) -> str:
+        return self.string_field(_hexadecimal(x) if column.family == "bytes" else f"{x}::text")
+
     def md5_hex(self, text: str) -> str:
         return f"(pg_catalog.md5(pg_catalog.convert_to({text}, 'UTF8')) COLLATE \"C\")"
 
@@ -64,7 +79,7 @@ class PostgresDialect:
         return f"pg_catalog.get_byte(pg_catalog.decode({digest}, 'hex'), {number})"
 
     def hexadecimal(self, text: str) -> str:
-        return f"pg_catalog.upper(pg_catalog.encode(pg_catalog.convert_to({text}, 'UTF8'), 'hex'))"
+        return _hexadecimal(f"pg_catalog.convert_to({text}, 'UTF8')")
 
     def as_text(self, x: str, column: SqlColumn) -> str:
         return f"{x}::text"
@@ -156,6 +171,23 @@ def _microseconds(x: str, kind: str) -> str:
     """Since 1970, by way of 2000: the last moments are further from 1970 than a bigint counts, and rounded there."""
     middle = f"{kind} '2000-01-01{'+00' if kind == 'timestamptz' else ''}'"
     return f"pg_catalog.trunc(extract(epoch FROM {x} - {middle}) * 1000000 + 946684800000000)::text"
+
+
+def _hexadecimal(data: str) -> str:
+    """COLLATE, since other collations take four bytes for each digit."""
+    return f"pg_catalog.upper(pg_catalog.encode({data}, 'hex') COLLATE \"C\")"
+
+
+def _size(x: str, column: SqlColumn) -> str:
+    """Of a field's text, which is not made for it."""
+    digits = f"2 * pg_catalog.octet_length({x})::bigint"
+    return digits if column.family == "bytes" else f"pg_catalog.octet_length({x}::text)::bigint"
+
+
+def _short(x: str, column: SqlColumn) -> str:
+    held = x if column.family == "bytes" else f"{x}::text"
+    told = f"pg_catalog.octet_length({held}) || ':' || pg_catalog.md5({held})"
+    return f"(coalesce({told}, ',') COLLATE \"C\")"
 
 
 def _array(values: "map[str]", kind: str) -> str:
