@@ -69,6 +69,9 @@ class PostgresDialect:
         size = " + ".join(f"coalesce({_size(x, c)}, 0)" for x, c in wide)
         return f"CASE WHEN {size} > {LARGEST} THEN {short} ELSE {whole} END" if wide else whole
 
+    def once(self, query: str) -> str:
+        return f"{query} OFFSET 0"
+
     def _whole(self, x: str, column: SqlColumn) -> str:
         return self.string_field(_hexadecimal(x) if column.family == "bytes" else f"{x}::text")
 

@@ -53,6 +53,9 @@ class SparkDialect:
     def row_digest(self, columns: Sequence[tuple[str, SqlColumn]]) -> str:
         return self.md5_hex(" || ".join(self.field(x, c) for x, c in columns) or "''")
 
+    def once(self, query: str) -> str:
+        return query
+
     def md5_hex(self, text: str) -> str:
         return f"md5(CAST({text} AS BINARY))"
 

@@ -66,6 +66,10 @@ class Dialect(Protocol):
         """The MD5 of a row's fields, one after the other, as :func:`dpsql.engine.values.row_digest`."""
         ...
 
+    def once(self, query: str) -> str:
+        """The same query, inside another one: its columns are computed once a row, however often they are named."""
+        ...
+
     def md5_hex(self, text: str) -> str:
         """The MD5 of a text in lower-case hexadecimal digits, which compare as bytes do."""
         ...
