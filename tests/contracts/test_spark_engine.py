@@ -2,15 +2,17 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpsql.domain import DateDomain, TableDomain
+from dpsql.domain import DateDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.engine import MemoryEngine
 from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.spark import SparkDatabase
@@ -77,3 +79,42 @@ def test_hours_and_minutes_are_counted_alike(spark: Any, tmp_path: Path, ansi: s
             assert memory == cluster
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def whole(bits: int, kind: pa.DataType) -> pa.Array:
+    """The first and the last value of a type that is kept as whole numbers."""
+    ends = np.iinfo(f"int{bits}")
+    return pa.array(np.array([ends.min, ends.max], dtype=f"int{bits}")).view(kind)
+
+
+NUMBERS = (IntegerDomain("x", -5, 5), NumberDomain("x", (-1.7e308, -1.0, 0.0, 1e-320, 1.7e308)))
+DAYS = (DateDomain("x", date(1, 1, 1), date(9999, 12, 31), "year"),)
+HOURS = (DateDomain("x", datetime(2020, 1, 1), datetime(2020, 1, 2), "hour"),)  # noqa: DTZ001
+DIGITS = "9" * 28 + "." + "9" * 10
+ENDS = {
+    "bigint": (whole(64, pa.int64()), NUMBERS),
+    "decimal": (pa.array([Decimal(f"-{DIGITS}"), Decimal(DIGITS)], pa.decimal128(38, 10)), NUMBERS),
+    "double": (pa.array([-1.7976931348623157e308, 5e-324, float("nan"), float("inf"), -float("inf")]), NUMBERS),
+    "date": (whole(32, pa.date32()), DAYS),
+    "timestamp_ntz": (whole(64, pa.timestamp("us")), (*DAYS, *HOURS)),
+    "timestamp": (whole(64, pa.timestamp("us", "UTC")), (*DAYS, *HOURS)),
+}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_ends_of_a_type_are_read_wherever_they_stand(spark: Any, tmp_path: Path, kind: str) -> None:
+    """An error would tell of the row that has one: in a column that nobody declared, one that is declared, the unit."""
+    values, domains = ENDS[kind]
+    rows, other = len(values), IntegerDomain("a", 0, 9)
+    load_parquet(spark, tmp_path, {"t": pa.table({"a": list(range(rows)), "x": values})})
+    for columns in [(), *((domain,) for domain in domains)]:
+        for unit in (None, "x"):
+            table = TableDomain("t", (other, *columns), unit=unit, max_rows_per_unit=2 if unit else 1)
+            engine = SqlEngine(SparkDatabase(spark), policy_of(table))
+            assert engine.fingerprint() and engine.out_of_domain("t")
+            tally, scope = engine.row_tally("t"), ("a", *(c.name for c in columns))
+            assert (tally.counted, tally.units) == (rows, rows if unit else 0)
+            assert int(engine.contingency("t", scope).reveal().sum()) == rows
+            for column in (c for c in columns if isinstance(c, NumberDomain)):
+                assert int(engine.sums("t", column.name, ()).reveal()) >= 0
+                assert int(engine.positions("t", column.name).reveal().min()) >= 0

@@ -194,6 +194,21 @@ def test_a_wide_table_is_scanned_once(
         engine.close()
 
 
+def test_a_row_is_digested_once(uri: str) -> None:
+    """And not once for each byte of its digest."""
+    address = load(uri, {"t": pa.table({"a": [1, 2]})})
+    database = Noted(address)
+    engine = SqlEngine(database, policy_of(TableDomain("t", (IntegerDomain("a", 0, 9),))))
+    engine.fingerprint()
+    engine.close()
+    (asked,) = [sql for sql in database.asked if "md5" in sql]
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+        cursor.execute(f"EXPLAIN (VERBOSE) {asked}")
+        plan = "".join(line for (line,) in cursor.fetchall())
+    assert "md5(" in plan.rpartition("Output:")[2]  # of the scan, which is the last
+
+
 def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:
     """An error would tell of the row: what PostgreSQL cannot cast, multiply or send is kept away from it."""
     lines = ", ".join(

@@ -96,6 +96,22 @@ def test_sessions_release_and_test_what_their_configuration_is_for(configuration
     assert any(text.endswith("True)") for text in kept) or not configuration.startswith("wide")
 
 
+@pytest.mark.parametrize("configuration", ["listed spares", "listed spares, replace-one"])
+def test_spare_releases_of_listed_strings_are_made(configuration: str) -> None:
+    of_strings: list[bool] = []
+    says = OwnNoise.said
+
+    def noted(own: OwnNoise, queries: Sequence[LinearQuery]) -> dict[str, Any]:
+        """Of a spare release that is about to be paid."""
+        of_strings.append(queries[0].keyed is not None)
+        return says(own, queries)
+
+    with patch.object(OwnNoise, "said", noted):
+        one = told(CONFIGURATIONS[configuration].script)
+    assert any(of_strings)
+    assert sum(paid.payload.get("purpose") == "spare" for paid in one.tape.paid) == len(of_strings)
+
+
 # --- releases of what estimates leave open ---------------------------------------------------------------------------
 
 SPARED = (
@@ -445,6 +461,11 @@ def responses_of_less_loss() -> Any:
     return everywhere("response_epsilon", lambda flips: response_epsilon(flips) * 9 / 10, "dpsql.synthesis.graph.noise")
 
 
+def spares_of_one_row() -> Any:
+    """A spare release is made for a unit of one row."""
+    return everywhere("weighted_l2_squared", lambda *given: 1, "dpsql.planning.table_plan")
+
+
 def draws_of_one_row() -> Any:
     """Weighted draws are charged for rows that come or go one by one."""
     return everywhere("query_sensitivity", lambda table: 1, "dpsql.synthesis.dual_query.options")
@@ -483,6 +504,12 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "half the noise, an update": (noise_of_half_the_scale, "median", "a row more", "charge"),
     "no noise, an update": (exact_answers, "textbook-pmw", "a row more", "exact"),
     "half the noise, the papers'": (noise_below_the_plans, "the papers' constants", "a row more", "charge"),
+    "listed spares of one row": (
+        spares_of_one_row,
+        "listed spares",
+        "a unit with two rows alike less",
+        "charge",
+    ),
     "sums beyond a row": (sums_beyond_a_row, "dropped rows", "a row more", "charge"),
     "intervals beyond a row": (intervals_beyond_a_row, "pmw", "a row more", "charge"),
     "a choice too sharp": (choices_that_cost_more, "synthetic tables", "a row more", "charge"),

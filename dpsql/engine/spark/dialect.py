@@ -50,6 +50,12 @@ class SparkDialect:
         unsigned = f"CASE WHEN {signed} < 0 THEN {signed} + 18446744073709551616 ELSE {signed} END"
         return f"CASE WHEN {x} IS NULL THEN ',' WHEN isnan({x}) THEN 'nan,' ELSE CAST({unsigned} AS STRING) || ',' END"
 
+    def row_digest(self, columns: Sequence[tuple[str, SqlColumn]]) -> str:
+        return self.md5_hex(" || ".join(self.field(x, c) for x, c in columns) or "''")
+
+    def once(self, query: str) -> str:
+        return query
+
     def md5_hex(self, text: str) -> str:
         return f"md5(CAST({text} AS BINARY))"
 

@@ -62,6 +62,14 @@ class Dialect(Protocol):
         """The same of a DOUBLE."""
         ...
 
+    def row_digest(self, columns: Sequence[tuple[str, SqlColumn]]) -> str:
+        """The MD5 of a row's fields, one after the other, as :func:`dpsql.engine.values.row_digest`."""
+        ...
+
+    def once(self, query: str) -> str:
+        """The same query, inside another one: its columns are computed once a row, however often they are named."""
+        ...
+
     def md5_hex(self, text: str) -> str:
         """The MD5 of a text in lower-case hexadecimal digits, which compare as bytes do."""
         ...

@@ -332,12 +332,12 @@ class SqlEngine:
             if source.sql not in self._contents:
                 d = self._database.dialect
                 columns = sorted(source.columns, key=lambda c: (c.name.lower(), c.name))
-                told = [d.field(f"r.{d.identifier(c.name)}", c) for c in columns if c.family != "other"]
+                told = [(f"r.{d.identifier(c.name)}", c) for c in columns if c.family != "other"]
+                digests = d.once(f"SELECT {d.row_digest(told)} AS h FROM {source.sql} AS r")
                 sums = ", ".join(f"CAST(sum({d.md5_byte('h', i)}) AS BIGINT) AS b{i}" for i in range(16))
                 found = self._numbers(
                     "fingerprinting the data",
-                    f"SELECT CAST(count(*) AS BIGINT) AS n, {sums} FROM "
-                    f"(SELECT {d.md5_hex(' || '.join(told) or chr(39) * 2)} AS h FROM {source.sql} AS r) AS digests",
+                    f"SELECT CAST(count(*) AS BIGINT) AS n, {sums} FROM ({digests}) AS digests",
                 )[0].tolist()
                 low, high = (sum(byte << 8 * i for i, byte in enumerate(found[k : k + 8])) for k in (1, 9))
                 self._contents[source.sql] = content([c.name.lower() for c in columns], found[0], low, high)

@@ -74,7 +74,7 @@ def _read(parts: list[tuple[Paid, list[tuple[Opened, Opened]]]], plan: Plan) -> 
     if len(names) != len(set(names)):
         yield "charge: a string that somebody listed is drawn twice"
     opened = [here for _, pairs in parts for here, _ in pairs]
-    chosen = [d.sigma for here in opened if here.compared is not None for d in here.draws]
+    chosen = [here.selected for here in opened if here.selected is not None]
     if any(d.sigma not in chosen[-1:] for here in opened if here.entries for d in here.draws):
         yield "charge: what a selection compared is drawn with other noise than it was selected with"
     owed, units = sum(_owed(pairs, plan) for _, pairs in parts), sum(paid.cost for paid, _ in parts)
@@ -113,10 +113,9 @@ def _owed(pairs: list[tuple[Opened, Opened]], plan: Plan) -> int:
 
 def _strings(here: Opened, there: Opened, delta: Fraction) -> Iterator[str]:
     """Keys of one table alone are shown with probability delta at most, all together."""
-    if here.compared is None or there.compared is None or not here.draws:
+    if here.compared is None or there.compared is None or here.selected is None:
         return
-    mine, theirs = by_key(here.raw), by_key(there.raw)
-    sigma = float(here.draws[0].sigma)
+    mine, theirs, sigma = by_key(here.raw), by_key(there.raw), float(here.selected)
     for one, other in ((mine, theirs), (theirs, mine)):
         seen = sum(stats.norm.sf((here.compared - one[key]) / sigma) for key in one.keys() - other.keys())
         if seen > float(delta):

@@ -75,7 +75,7 @@ class Retelling:
     def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
         here, there = self._pair()
         noise = [0] * size
-        if there is None or not there.draws:
+        if there is None or (there.vector and not there.draws):
             self._tape.odd.append("noise that the other session does not draw")
         elif isinstance(here.raw, KeyCounts) and isinstance(there.raw, KeyCounts):
             noise = self._keys(here.raw, there, begin_of(here.draws), size)

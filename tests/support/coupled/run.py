@@ -22,6 +22,7 @@ from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
 from dpsql.session import given
+from dpsql.session.own import release
 from dpsql.session.own.by_value import stretch
 from dpsql.synthesis.dual_query import method
 from dpsql.synthesis.graph import noise
@@ -218,7 +219,7 @@ def _listening(tape: Tape) -> Iterator[None]:
 
     def selects(found: Any, sigma: Any, threshold: int, entropy: Any) -> tuple[str, ...]:
         keys = select(found, sigma, threshold, entropy)
-        tape.opened[-1].compared = threshold
+        tape.opened[-1].compared, tape.opened[-1].selected = threshold, sigma
         return keys
 
     def comparing(compare: Callable[..., Any]) -> Callable[..., Any]:
@@ -249,6 +250,7 @@ def _listening(tape: Tape) -> Iterator[None]:
         patch.object(bench, "rounded_by_chance", rounds),
         patch.object(bench, "together", joins),
         patch.object(method, "together", joins),
+        patch.object(release, "together", joins),
         patch.object(stretch, "together", joins),
         patch.object(noise, "randomized_response", responds),
         patch.object(ThresholdTest, "easy", tests),

@@ -194,6 +194,11 @@ FALSE_WORD_TEXTS = (
     "SELECT COUNT(DISTINCT name) FROM calls",
     "SELECT name, COUNT(*) FROM calls WHERE name IN ('lair', 'den', 'n1') GROUP BY name",
 )
+NO_KEYS_SCHEMA = (KEYS_SCHEMA[0], "DELETE FROM calls")
+NO_KEYS_ADDED = {
+    "a unit with one string": KEYS_ADDED["a unit with one string"],
+    "a unit of NULLs": KEYS_ADDED["a unit of NULLs"],
+}
 FILLED_SCHEMA = (
     "CREATE TABLE filled AS SELECT i % 10 AS age, i % 3 = 0 AS member, (i * i) % 75 AS hours FROM range(600) t(i)",
 )
@@ -375,7 +380,7 @@ PATHS_REPLACED = {
     "two edges for others": ("UPDATE paths SET src = src + 1, dst = (dst + 3) % 8 WHERE who = 990",),
 }
 
-FEW = "planned_queries = 3\n"
+FEW, SOME = "planned_queries = 3\n", "planned_queries = 15\n"
 PMW = 'strategy = "pmw"\n'
 TEXTBOOK, SPARSE, MEDIAN = (f'strategy = "{word}"\n' for word in ("textbook-pmw", "sparse-pmw", "median"))
 PAPER = 'calibration = "paper"\nhard_rounds = 9\n'
@@ -436,7 +441,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "values, pmw": _values(VALUES_ADDED, mechanism=PMW),
     "values, replace-one": _values(VALUES_REPLACED, EXCHANGED),
     "values, own noise, replace-one": _values(VALUES_REPLACED, EXCHANGED + "planned_queries = 20\n"),
+    "listed spares": _these(("a row more", "a unit with two rows alike less"), _city(SOME)),
+    "listed spares, replace-one": _these(("another row", "a unit with other rows"), _city(SOME, replaced=True)),
     "strings alone": Configuration(Script(KEYS_POLICY, KEYS_SCHEMA, KEYS_TEXTS), KEYS_ADDED),
+    "no strings": Configuration(Script(KEYS_POLICY, NO_KEYS_SCHEMA, KEYS_TEXTS), NO_KEYS_ADDED),
     "strings beyond a word": Configuration(Script(FALSE_WORD, KEYS_SCHEMA, FALSE_WORD_TEXTS, 0.5), KEYS_ADDED),
     "different values": _held(HELD_ADDED),
     "different values, replace-one": _held(HELD_REPLACED, EXCHANGED),

@@ -24,9 +24,11 @@ class Opened:
     """One private value that the mechanism opened, and what was drawn before the next was opened.
 
     ``slope``, ``step``: of a test, what a change by one count is charged for, and how many counts are one step.
-    ``compared``: of a selection of keys, what a count plus noise must exceed. ``chosen``: the position that a choice
-    told, and the scale of its noise. ``weighted``: the positions of weighted draws, and their scale. ``flips``: of a
-    randomised response, of 2^32, and ``told`` what it told. ``entries``: of strings, what their selection compared.
+    ``compared``: of a selection of keys, what a count plus noise must exceed, and ``selected`` the scale of that noise,
+    which is drawn for the keys that there are: for none nothing is drawn, and none is shown. ``chosen``: the position
+    that a choice told, and the scale of its noise. ``weighted``: the positions of weighted draws, and their scale.
+    ``flips``: of a randomised response, of 2^32, and ``told`` what it told. ``entries``: of strings, what their
+    selection compared.
     """
 
     raw: Any
@@ -35,6 +37,7 @@ class Opened:
     slope: Fraction | None = None
     step: int = 1
     compared: int | None = None
+    selected: Fraction | None = None
     chosen: list[tuple[int, Fraction]] = field(default_factory=list)
     weighted: list[tuple[tuple[int, ...], Fraction]] = field(default_factory=list)
     flips: int = 0
@@ -50,15 +53,16 @@ class Opened:
     def outline(self) -> tuple[Any, ...]:
         """What must be the same on neighbours: everything but the private numbers."""
         if isinstance(self.raw, KeyCounts):
-            return ("keys", *sorted({d.sigma for d in self.draws}), self.compared)
+            return ("keys", self.selected, *sorted({d.sigma for d in self.draws} - {self.selected}), self.compared)
         drawn = [(d.sigma, len(d.noise), d.begin) for d in self.draws]
         by_choice = (self.chosen, self.weighted, self.flips, self.told)
         return (np.shape(self.raw), drawn, self.coins, self.slope, self.step, *by_choice)
 
     @property
     def is_exact(self) -> bool:
-        """Nothing was drawn for it."""
-        return not (self.draws or self.coins or self.chosen or self.weighted or self.flips)
+        """Nothing was drawn for it, though there is something of it."""
+        of_none = self.selected is not None and not self.vector
+        return not (self.draws or self.coins or self.chosen or self.weighted or self.flips or of_none)
 
 
 @dataclass(frozen=True)
