@@ -49,6 +49,8 @@ _LONGEST_LIST = 1000
 _LONGEST_RANGE = 400
 _MOST_DAYS, _MOST_DATES = 2_000, 1_000
 """Cells of a column in a draft, at most; where it has more, the next coarser unit or bins are proposed."""
+_FINEST_STEP = 2
+"""Digits after the point of a draft's step, at most: cents repeat, a thousandth of a metre hardly."""
 _ENUM = "CHECK: an ENUM made from the values that occur is data; list what is publicly known"
 _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
 
@@ -282,27 +284,39 @@ def _draft_integer(column: ColumnSchema) -> Drafted:
     if isinstance(low, int) and isinstance(high, int) and -EXACT_BELOW < low <= high < EXACT_BELOW:
         if high - low < _LONGEST_RANGE:
             return Drafted(f'type = "integer", min = {low}, max = {high}', f"CHECK: {_FROM_DATA}")
-        return Drafted(f'type = "number", min = {low}, max = {high}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}")
+        bins = bins_of(column)
+        return Drafted(f'type = "number", min = {low}, max = {high}, step = 1, bins = {bins}', f"CHECK: {_FROM_DATA}")
     if not bins_of(column).isdigit():  # by its name an amount
         return Drafted(
-            f'type = "number", min = 0, max = 10000, bins = {bins_of(column)}', "CHECK: the range and the bins"
+            f'type = "number", min = 0, max = 10000, step = 1, bins = {bins_of(column)}',
+            "CHECK: the range and the bins",
         )
     return Drafted('type = "integer", min = 0, max = 100', "CHECK: the range that is publicly known")
 
 
 def _draft_number(column: ColumnSchema) -> Drafted:
-    low, high = column.low, column.high
+    low, high, digits = column.low, column.high, _digits(column.sql_type)
+    step = f", step = {Decimal(1).scaleb(-digits):f}" if 0 < digits <= _FINEST_STEP else ""
     if (
         isinstance(low, int | float | Decimal)
         and isinstance(high, int | float | Decimal)
         and -EXACT_BELOW < low < high < EXACT_BELOW  # false for NaN too
     ):
-        return Drafted(
-            f'type = "number", min = {floor(low)}, max = {ceil(high)}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}"
-        )
+        ends = f"min = {floor(low)}, max = {ceil(high)}"
+        return Drafted(f'type = "number", {ends}{step}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}")
     bins = bins_of(column)
     high = 100 if bins.isdigit() else 10_000
-    return Drafted(f'type = "number", min = 0, max = {high}, bins = {bins}', "CHECK: the range and the bins")
+    return Drafted(f'type = "number", min = 0, max = {high}{step}, bins = {bins}', "CHECK: the range and the bins")
+
+
+def _digits(sql_type: str) -> int:
+    """Digits after the point of a decimal type; 0 of any other.
+
+    >>> _digits("DECIMAL(18,3)"), _digits("DOUBLE"), _digits("DECIMAL")
+    (3, 0, 0)
+    """
+    inside = sql_type.rpartition(",")[2].rstrip(") ")
+    return int(inside) if "," in sql_type and inside.isdigit() else 0
 
 
 def _draft_date(column: ColumnSchema) -> Drafted:
