@@ -17,6 +17,7 @@ from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, Summand
 from dpsql.sql.blocks.levels import aliases_of, group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
+from dpsql.sql.blocks.several import several_groups, several_rows
 from dpsql.sql.counting.awaiting import awaiting
 from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator
@@ -259,7 +260,7 @@ class BlockLowering:
     def _add_group(self, node: exp.Expr) -> None:
         bound = self._binder.bind(unwrap(node))
         if any(b.bind(unwrap(node)).sql != bound.sql for _, b in self._sides):
-            raise refusal(self.text, node, *_several_groups(self.scope))
+            raise refusal(self.text, node, *several_groups(self.scope))
         self._binder.remarks += null_remarks(self.scope.table, (bound,), grouped=True)
         if bound.sql not in self._group_sql:
             self._group_sql[bound.sql] = len(self._groups)
@@ -299,7 +300,7 @@ class BlockLowering:
             found = aggregation(self._binder, node, distances=distances)
             if self._sides:
                 if found.summary is not None:
-                    raise refusal(self.text, node, *_several_rows(self.scope))
+                    raise refusal(self.text, node, *several_rows(self.scope))
                 found = added([aggregation(b, node) for _, b in self._sides], self._conditions)
             self._aggregations.append(found)
             for value in found.values:
@@ -377,20 +378,3 @@ def _spans(a: Aggregation, lowering: Lowering, counts: Sequence[Form], whole: Sp
     if a.constants is not None or a.values_are != "one" or len(a.numerator) > 1:
         return ()
     return lowering.numbers.spans(a.numerator[0], counts, whole)
-
-
-def _several_rows(scope: Scope) -> tuple[str, str]:
-    """Reason and hint for what is no sum over rows that are counted several times."""
-    if scope.by_source:
-        reason = "this aggregate is no sum, and a row finds several rows in this join"
-        return reason, "join a table in which each key stands once, or write COUNT, SUM and AVG"
-    reason = "this aggregate over the rows of several selections is not answered"
-    return reason, "write one condition with OR, or aggregate each in its own SELECT"
-
-
-def _several_groups(scope: Scope) -> tuple[str, str]:
-    """Reason and hint for rows that are counted several times, in different groups."""
-    if scope.by_source:
-        found = "group by the key in a subquery, join its result and sum its counts"
-        return "a row finds several rows in this join, which are in different groups", found
-    return "the sides of UNION ALL group by different expressions", "select the same column on each side"
