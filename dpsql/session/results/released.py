@@ -246,7 +246,9 @@ def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> di
             integer = aggregate.sql_type == "BIGINT" and counted
             forms = zip(aggregate.numerator, aggregate.denominator or aggregate.numerator, found, strict=True)
             bounds = [_is_bound(top, bottom, answer) for top, bottom, answer in forms]
-            released = ReleasedColumn(found, tuple(keys), integer, tuple(queries), tuple(bounds))
+            asked = () if aggregate.summary else tuple([aggregate.forms(group) for group in range(len(found))])
+            own = found, tuple(keys), integer, tuple(queries), tuple(bounds), asked, aggregate.centers
+            released = ReleasedColumn(*own)
             out[block.name, aggregate.column] = released
     return out
 
