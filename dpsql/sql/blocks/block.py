@@ -139,9 +139,10 @@ class Asked:
         lone = divisor is None and len(a.numerator) == 1 and a.numerator[0].value is not None and not nonnegative
         signs = lowering.numbers.signs(a.numerator[0], forms) if lone else ()
         spans = () if divisor is None or low is None or high is None else _spans(a, lowering, divisor, (low, high))
-        sql_type = "BIGINT" if whole else "DOUBLE"
+        of_rows = divisor is None and [(s.value, s.coefficient) for s in a.numerator] == [(None, 1.0)]
+        kind, ends = "BIGINT" if whole else "DOUBLE", (low, high, centers)
         return Aggregate(
-            f"a{number}", sql_type, forms, divisor, low, high, centers, nonnegative, spans=spans, signs=signs
+            f"a{number}", kind, forms, divisor, *ends, nonnegative, spans=spans, signs=signs, of_rows=of_rows
         )
 
 

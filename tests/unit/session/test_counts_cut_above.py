@@ -141,3 +141,19 @@ def test_a_crosstab_that_a_model_answers_ends_at_the_rows(tmp_path: Path) -> Non
         ends = [(a.interval[1], (a.value or 0) + (a.error or 0.0)) for a in answers if a.interval is not None]
         assert all(end <= 40.0 for end, _ in ends)
     assert max(uncut for _, uncut in ends) > 40.0
+
+
+def test_counts_of_bins_that_are_cut_in_several_ways_end_at_the_rows(tmp_path: Path) -> None:
+    """What a condition leaves open of bins may be more rows than there are."""
+    path = tmp_path / "n.duckdb"
+    with duckdb.connect(str(path)) as stored:
+        stored.execute("CREATE TABLE t AS SELECT (i % 10 - 5)::DOUBLE AS x, true AS b FROM range(40) r(i)")
+    column = 'a = { type = "integer", min = 0, max = 9 }'
+    path.with_suffix(".dpsql.toml").write_text(POLICY.replace(column, 'x = { type = "number", min = -8, max = 8 }'))
+    con, wide = dpsql.connect(path, ledger=":memory:"), 0
+    for where in ("x * x > 9", "x * x < 9", "x * x > 2 AND b", "abs(x * x - 5) < 3"):
+        (answer,) = con.execute(f"SELECT COUNT(*) FROM t WHERE {where}").answers
+        assert answer.value is not None and answer.interval is not None and answer.error is not None
+        assert answer.interval[0] <= answer.value <= answer.interval[1] <= max(40, answer.value)
+        wide += answer.value + answer.error > 50
+    assert wide
