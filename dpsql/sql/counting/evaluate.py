@@ -19,6 +19,7 @@ from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
 from dpsql.sql.counting.bins.points import is_unknown, points_of
+from dpsql.sql.counting.excluding import excluding
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside, constant_of
@@ -246,7 +247,7 @@ class Evaluator:
         if not np.isfinite(found.numbers).all():
             raise DataError(
                 "a summed expression is infinite or not a number on declared values",
-                hint="exclude those values by a condition on these columns in CASE WHEN, FILTER (WHERE ...) or WHERE",
+                hint=excluding(grids.table, grid.columns, np.isfinite(found.numbers)),
             )
         padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):
