@@ -16,6 +16,7 @@ from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
 from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, Summand
 from dpsql.sql.blocks.levels import aliases_of, group_target
 from dpsql.sql.blocks.naming import Namer
+from dpsql.sql.blocks.pivots.pivot import REST
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
 from dpsql.sql.blocks.several import several_groups, several_rows
 from dpsql.sql.counting.awaiting import awaiting
@@ -352,7 +353,10 @@ class BlockLowering:
         if isinstance(refused, DataError):
             raise DataError(f"line {line}, column {column}: {refused}", hint=refused.hint)
         if refused.line is None:
-            refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=refused.hint)
+            hint = refused.hint
+            if self.select.meta.get(REST) and (hint or "").startswith("group by"):
+                hint = "a PIVOT groups by all columns that it does not name: write GROUP BY and the others behind USING"
+            refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=hint)
         raise refused
 
 

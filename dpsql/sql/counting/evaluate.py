@@ -343,11 +343,16 @@ def _check_groups(grids: Grids, expression: Bound, often: float) -> None:
         if not fine and (ANYWHERE not in breaks or not (number or expression.sql == _quoted(column))):
             continue
         if isinstance(domain, NumberDomain | DateDomain):
-            hint = f"group by steps of it, as in GROUP BY {steps_of(domain, written(column))}"
+            name = written(column)
+            hint = f"group by steps of it, as in GROUP BY {steps_of(domain, name)}"
             if number and " // " in expression.sql:
                 hint += f"; {column} is a DOUBLE here, which // does not round"
+            elif number and expression.straight is None and expression.sql != _quoted(column):
+                hint = (
+                    f"group by ranges of it, as in GROUP BY CASE WHEN {name} < a THEN 1 WHEN {name} < b THEN 2 ... END"
+                )
             if expression.straight is not None and expression.sql != _quoted(column):
-                hint += f"; MAX, MEDIAN and their like of {written(column)} itself can be multiplied and moved"
+                hint += f"; MAX, MEDIAN and their like of {name} itself can be multiplied and moved"
             if len(expression.columns) > 1:
                 hint = "group by conditions, or write COUNT(*) FILTER (WHERE ...) for each group"
             raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)

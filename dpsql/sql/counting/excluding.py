@@ -11,6 +11,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.sql.public_sql import GridColumn
 
 _NEAR = 1e-6
+"""How near to the end of the first bin values are that a bound excludes, in parts of the step that it is at."""
 _MOST = 0.5
 """Of what other columns may hold beside such a value: else what is infinite there is no matter of this column alone."""
 
