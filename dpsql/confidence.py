@@ -4,7 +4,7 @@ It stands at the bottom because bars are made in many rooms (releases, models, f
 two of them must not compare two confidences.
 """
 
-from math import ceil, log, sqrt
+from math import ceil, isfinite, log, sqrt
 
 CONFIDENCE = 0.95
 """The share of error bars that hold the truth, at least."""
@@ -12,6 +12,9 @@ OUTSIDE = 0.05
 """The share of those that do not, at most; written out because 1 - .95 is another float than .05."""
 DEVIATIONS = 1.96
 """The half-width of a Gaussian's 95 % interval, in its standard deviations."""
+LEAST_END = 0.32
+"""Where an interval ends at least that is cut at 0, and whose value noise took below, in parts of its half-width: what
+Feldman and Cousins (1998) give for a value of -1.96 sds, whose cut interval would be 0 alone, as if it were sure."""
 
 
 def deviations_at_once(number: int) -> float:
@@ -35,3 +38,13 @@ def error_bound(sd: float, fractional: bool = False) -> int:
     (59, 60)
     """
     return ceil(DEVIATIONS * sd) + fractional
+
+
+def least_end(error: float, *, whole: bool) -> float:
+    """Where the interval of what is at least 0, and was released below, ends at least; of ``whole`` numbers at one.
+
+    >>> least_end(57.0, whole=True), round(least_end(57.0, whole=False), 2)
+    (19.0, 18.24)
+    """
+    least = LEAST_END * error
+    return float(ceil(least)) if whole and isfinite(least) else least

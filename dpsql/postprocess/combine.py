@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpsql.confidence import least_end
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
 
@@ -125,7 +126,8 @@ def added(error: float | None, weight: float, doubt: float, rows: float | None, 
 
 
 def shown_count(answer: Answer, sign: int = 1, most: int | None = None) -> Answer:
-    """A released count as it is shown: 0 where noise took it below. Its interval is cut at 0 as it is.
+    """A released count as it is shown: 0 where noise took it below. Its interval is cut at 0 as it is, and goes on to
+    ``LEAST_END`` where nothing of it would be left.
 
     ``most``: how many rows there may be: a count of some of them and its interval are cut at that.
 
@@ -137,12 +139,21 @@ def shown_count(answer: Answer, sign: int = 1, most: int | None = None) -> Answe
     0
     """
     if answer.value is not None and sign * answer.value < 0:
-        answer = replace(answer, value=0)
+        answer = replace(answer, value=0, interval=_opened(answer, sign))
     if answer.value is None or most is None:
         return answer
     low, high = answer.interval or (0.0, 0.0)
     interval = None if answer.interval is None else (min(low, float(most)), min(high, float(most)))
     return replace(answer, value=min(answer.value, most), interval=interval)
+
+
+def _opened(answer: Answer, sign: int) -> tuple[float, float] | None:
+    """The interval of a value on the wrong side of 0."""
+    if answer.interval is None or not answer.error:
+        return answer.interval
+    least = least_end(answer.error, whole=isinstance(answer.value, int))
+    low, high = answer.interval
+    return (low, max(high, least)) if sign > 0 else (min(low, -least), high)
 
 
 def divide(

@@ -16,7 +16,6 @@ from dpsql.query.summary import MomentsKind
 Floats = npt.NDArray[np.float64]
 _RANGES: dict[MomentsKind, tuple[float, float]] = {
     "corr": (-1.0, 1.0),
-    "regr_r2": (0.0, 1.0),
     "kurtosis_pop": (-2.0, np.inf),  # Pearson: the fourth moment is at least the square of the second
 }
 _SPREADS: frozenset[MomentsKind] = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem"})
@@ -41,6 +40,9 @@ def moment(
     >>> moment("var_pop", [4.0, 0.0, 8.0], [0.0, 0.0, 2.0], [0.0])
     (2.0, (1.5, 2.5))
     """
+    if kind == "regr_r2":
+        found = moment("corr", sums, errors, centers, around)
+        return None if found is None else _squared(*found)
     rows, error = sums[0], errors[0]
     if error is None or rows <= error or rows <= 0:
         return None
@@ -58,6 +60,15 @@ def moment(
     if not (np.isfinite(low) and np.isfinite(high)):
         return value, (least, most) if kind in _RANGES else None
     return value, (max(low, least), min(high, most))
+
+
+def _squared(value: float, interval: tuple[float, float] | None) -> tuple[float, tuple[float, float] | None]:
+    """A number's square, which is least where the number is nearest to 0, and not at an end of its interval."""
+    if interval is None:
+        return value**2, None
+    low, high = interval
+    least = max(low, -high, 0.0)
+    return value**2, (least**2, max(low**2, high**2))
 
 
 def confined(
@@ -216,8 +227,6 @@ def _of_two(
             return xy / _but_one(rows)
         case "corr":
             return xy / np.sqrt(xx * yy)
-        case "regr_r2":
-            return xy**2 / (xx * yy)
         case "regr_slope":
             return xy / xx
         case "regr_intercept":

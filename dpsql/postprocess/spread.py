@@ -1,6 +1,8 @@
 """From the values of a computed number over variants of its inputs to its error. Public."""
 
+from collections.abc import Hashable, Mapping
 from enum import IntEnum
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +87,22 @@ def spread(shown: Floats, variants: Cells, factor: float | None, nested: npt.NDA
     unknown[(~np.isfinite(released) & variants.present[0]) | np.isinf(shown)] = Unknown.DENOMINATOR
     unknown[np.isnan(shown)] = Unknown.NULL
     return Spread(errors, unknown, np.all(~usable | (values >= 0), axis=0))
+
+
+def factor(uncertain: Mapping[Hashable, bool], least: float, *, known: bool) -> float:
+    """What the spread of draws is multiplied by, for numbers whose errors may depend on each other.
+
+    The sd of a sum of m numbers is at most sqrt(m) times what it is for independent ones (Cauchy and Schwarz), which is
+    the factor for two, and for errors that are bounds, which may all be off in the same direction. The parts of a whole
+    that is known better than they are have errors that add up to nearly nothing: between m such parts a difference has
+    up to m / (m - 1) times the variance. Where the whole is ``known``, draws have that already; else 3 / 2 is kept for
+    three and more. ``least``: the variance of a whole whose parts are off in the same direction, in that of independent
+    ones.
+    """
+    together = sum(uncertain.values())
+    noisy = len(uncertain) - together
+    variance = 1.0 if known else noisy if noisy <= 2 else DEPENDENT
+    return sqrt(max(1.0, least, variance + together))
 
 
 def widened(drawn: Spread, extreme: Spread) -> Spread:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpsql.confidence import DEVIATIONS
-from dpsql.query import LinearQuery, union
+from dpsql.query import Form, LinearQuery, union
 from dpsql.result import Answer
 
 Floats = npt.NDArray[np.float64]
@@ -30,7 +30,8 @@ class ReleasedColumn:
 
     ``integer``: it holds whole numbers. ``queries``: for each row the query that it counts, ``None`` for what is more
     than a count. ``bounds``: whether its error is a bound, which many numbers may all reach together, rather than a
-    spread.
+    spread. ``forms``: for each row the sum that it is, or the two of a quotient, to which its
+    ``centers`` are added, if there are any; ``()`` for summaries.
     """
 
     answers: Sequence[Answer]
@@ -38,6 +39,8 @@ class ReleasedColumn:
     integer: bool
     queries: tuple[LinearQuery | None, ...]
     bounds: tuple[bool, ...]
+    forms: tuple[tuple[Form, ...], ...] = ()
+    centers: tuple[float, ...] = ()
 
     @cached_property
     def whole(self) -> LinearQuery | None:

@@ -12,6 +12,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.confidence import least_end
 from dpsql.result.answer import Answer, ErrorKind, Source
 
 
@@ -21,8 +22,8 @@ class CrosstabAnswers(Sequence[Answer]):
 
     ``values``: int64, shape (queries,). ``errors``: float64 of the same shape, half-widths of 95 % intervals in counts,
     NaN where nothing is known. ``certified_bound``: of all of them, in counts; ``None`` where nothing is certified.
-    Intervals end at 0. ``cut``: counts below 0 are shown as 0, their intervals as they were released. ``most``: how
-    many rows there may be; counts that are shown and their intervals are cut at that.
+    Intervals end at 0. ``cut``: counts below 0 are shown as 0, their intervals as they were released, and at least to
+    ``LEAST_END``. ``most``: how many rows there may be; counts that are shown and their intervals are cut at that.
 
     >>> found = CrosstabAnswers(np.array([3, -2]), np.array([5.0, 6.0]), "calibrated", "hypothesis").shown()
     >>> [(a.value, a.interval) for a in found]
@@ -81,5 +82,8 @@ class CrosstabAnswers(Sequence[Answer]):
         shown = int(min(shown, end))
         if error != error:  # NaN: nothing is known
             return Answer(shown, None, None, self.error_kind, self.source, bound is not None, bound)
-        interval = (min(float(max(0, value - error)), end), min(float(max(0, value + error)), end))
+        high = value + error
+        if self.cut and value < 0 and error:
+            high = max(high, least_end(error, whole=True))
+        interval = (min(float(max(0, value - error)), end), min(float(max(0, high)), end))
         return Answer(shown, error, interval, self.error_kind, self.source, bound is not None, bound)

@@ -38,7 +38,8 @@ class Aggregate:
     ``nonnegative``: no row adds less than 0; ``signs``: 1 for each group for which its conditions say so, -1 where no
     row of it adds more, else 0; of sums of one expression. ``summary``: what is computed in place of ``numerator``,
     whose forms are empty then. ``matched``: text columns of which something in it depends on the string, so that it is
-    evaluated on those that were released alone; ``by_string``: whether what a row adds does, too.
+    evaluated on those that were released alone; ``by_string``: whether what a row adds does, too. ``of_rows``: it is a
+    number of rows, whatever its forms are made of.
     """
 
     column: str
@@ -54,6 +55,7 @@ class Aggregate:
     signs: tuple[int, ...] = ()
     matched: tuple[str, ...] = ()
     by_string: bool = False
+    of_rows: bool = False
 
     def sign(self, group: int, *, conditions: bool = True) -> int:
         """Which of ``signs`` a group has, those of all groups included; without ``conditions`` these alone."""

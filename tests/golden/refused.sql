@@ -370,7 +370,7 @@ SELECT city FROM people INTERSECT ALL SELECT city FROM people;
 SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM people AS p WHERE p.city = people.city);
 -- UnsupportedQuery: line 1, column 57: a correlated subquery over people, which is no public table | name public tables in it, or count in a subquery of FROM and join that
 SELECT AVG(age), geomean(age) FROM people;
--- UnsupportedQuery: line 1, column 18: the function geomean is not answered | write exp(avg(ln(x)))
+-- UnsupportedQuery: line 1, column 18: the function geomean is not answered | write exp(avg(ln(x))), of a number column WHERE x >= a bound well above 0, near which ln has no end
 SELECT sex, AVG(age), weighted_avg(kids, hours) FROM people GROUP BY sex;
 -- UnsupportedQuery: line 1, column 23: the function weighted_avg is not answered | write sum(x * weight) / sum(weight)
 SELECT sex, COUNT(*), reservoir_quantile(age, 0.5) FROM people GROUP BY sex;

@@ -306,3 +306,24 @@ def test_sums_that_no_row_makes_smaller_are_shown_at_0_at_least(tmp_path: Path, 
             for answer in cursor.answers:
                 assert answer.value is not None and answer.interval is not None
                 assert 0 <= answer.interval[0] <= answer.value <= answer.interval[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "same", "times"),
+    [
+        ("SELECT SUM(3 * age) - SUM(age) FROM people", "SELECT SUM(age) FROM people", 2.0),
+        ("SELECT AVG(3 * age + 1) - AVG(age) FROM people", "SELECT AVG(age) FROM people", 2.0),
+        ("SELECT SUM(age) - SUM(-age) FROM people", "SELECT SUM(age) FROM people", 2.0),
+        ("SELECT SUM(3 * age) % 7 * 0 + 2 * SUM(age) FROM people", "SELECT SUM(age) FROM people", 2.0),
+        ("SELECT 100.0 * SUM(age + 0) / SUM(age) FROM people", "SELECT SUM(age) FROM people", 0.0),
+        ("SELECT SUM(2) - COUNT(*) FROM people", "SELECT COUNT(*) FROM people", 1.0),
+    ],
+)
+def test_multiples_of_one_released_number_are_off_together(
+    con: dpsql.Connection, text: str, same: str, times: float
+) -> None:
+    """They had the bar of numbers that may be off in opposite directions, of four times the error for two."""
+    (answer,) = con.execute(f"SELECT p + 0 FROM ({text}) AS t (p)").answers
+    (alone,) = con.execute(same).answers
+    assert answer.error is not None and alone.error
+    assert answer.error == pytest.approx(times * alone.error, abs=3.0 if times else 1e-9)  # sums are rounded

@@ -7,23 +7,22 @@ together. One run of the outer statement over all variants serves both.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from hashlib import sha256
 from itertools import product
-from math import inf, isfinite, isnan, sqrt
+from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.dialect.types import is_number
 from dpsql.errors import Error
 from dpsql.postprocess import merged_source
 from dpsql.postprocess.matching import matched
-from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread, turning, widened
+from dpsql.postprocess.multiples import Multiple, multiples
+from dpsql.postprocess.spread import Cells, Floats, Spread, Unknown, factor, spread, turning, widened
 from dpsql.postprocess.variants import (
     ReleasedColumn,
     at_corners,
@@ -39,6 +38,7 @@ from dpsql.postprocess.variants import (
 )
 from dpsql.query import LinearQuery, is_part
 from dpsql.result import Answer, Note
+from dpsql.session.results.numbers import as_number, floats
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import DRAW, DRAWS, HIGH, LOW, Dependence, Redraw, Statement
 
@@ -118,18 +118,26 @@ def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, pub
     return Computed(answers, tuple(notes))
 
 
+class _Corner(NamedTuple):
+    """A variant of the columns that one output is made of: the sides that they go to, and what follows from these."""
+
+    sides: Mapping[Column, int]
+    ties: Mapping[Column, Multiple]
+
+
 @dataclass(frozen=True)
 class _Variants:
     """Which variants there are: 0 is as released, then corners, draws, extremes, ``inside``; and which of them a column
     looks at.
 
-    ``corners``: columns with the sides that they go to. ``looks_at``: by position of an output column; one that is not
-    there gets no bar. ``factors``: see :func:`spread`. ``wholes``: see :func:`_whole`.
+    ``ties``: what multiples of other columns move with. ``looks_at``: by position of an output column; one that is
+    not there gets no bar. ``factors``: see :func:`spread`. ``wholes``: see :func:`_whole`.
 
     ``bounds``: the keys of numbers that draws are made of and that may all be off by their whole error together.
     """
 
-    corners: tuple[tuple[tuple[Column, ...], tuple[int, ...]], ...]
+    corners: tuple[_Corner, ...]
+    ties: Mapping[Column, Multiple]
     draws: int
     inside: int
     looks_at: Mapping[int, slice]
@@ -145,13 +153,15 @@ class _Variants:
 
 def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variants:
     """Corners for arithmetic of one row, draws for the rest, as many as there is room for."""
-    corners: list[tuple[tuple[Column, ...], tuple[int, ...]]] = []
-    first: dict[tuple[Column, ...], int] = {}
+    corners: list[_Corner] = []
+    first: dict[tuple[Column, ...], slice] = {}
     for i in numbers:
         sources = tuple(sorted(redraw.outputs[i].sources))
         if redraw.outputs[i].local and len(sources) <= MOST_AT_CORNERS and sources not in first:
-            first[sources] = 1 + len(corners)
-            corners += [(sources, sides) for sides in product((-1, 1), repeat=len(sources))]
+            ties = multiples(sources, inputs.columns)
+            free = [s for s in sources if s not in ties]
+            first[sources] = slice(1 + len(corners), 1 + len(corners) + 2 ** len(free))
+            corners += [_Corner(dict(zip(free, c, strict=True)), ties) for c in product((-1, 1), repeat=len(free))]
     each = sum(t.num_rows * t.num_columns for t in inputs.tables.values())
     room = MOST_NUMBERS // max(each, 1) - 1 - len(corners)
     inside = INSIDE if corners and room >= INSIDE else 0
@@ -163,10 +173,10 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
     bounds: set[Hashable] = set()
     for i in numbers:
         sources = tuple(sorted(redraw.outputs[i].sources))
-        start = first.get(sources) if redraw.outputs[i].local else None
-        if start is not None and room >= 0:
-            looks_at[i], factors[i] = slice(start, start + 2 ** len(sources)), None
-        elif start is None and draws >= FEWEST_DRAWS:
+        own = first.get(sources) if redraw.outputs[i].local else None
+        if own is not None and room >= 0:
+            looks_at[i], factors[i] = own, None
+        elif own is None and draws >= FEWEST_DRAWS:
             looks_at[i] = slice(1 + len(corners), 1 + len(corners) + draws)
             found = {s: _whole(inputs.columns[s], inputs) for s in sources}
             worse = {s: _times_alone(inputs.columns[s], w[1]) for s, w in found.items() if w is not None}
@@ -174,33 +184,20 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
             known = all(wholes[s] is not None for s in sources)
             uncertain = _uncertain([inputs.columns[s] for s in sources])
             told = [times for s, times in worse.items() if times <= len(inputs.columns[s].answers)]
-            factors[i] = _factor(uncertain, max(told, default=1.0), known=known)
+            factors[i] = factor(uncertain, max(told, default=1.0), known=known)
             bounds |= {key for key, is_bound in uncertain.items() if is_bound}
     drawn_from = any(f is not None for f in factors.values())
     draws = draws if drawn_from else 0
-    return _Variants(tuple(corners), draws, inside, looks_at, factors, wholes, frozenset(bounds))
+    tied = sorted({name for c in corners for column, tie in c.ties.items() for name in (column, tie.of)})
+    return _Variants(
+        tuple(corners), multiples(tied, inputs.columns), draws, inside, looks_at, factors, wholes, frozenset(bounds)
+    )
 
 
 def _uncertain(sources: Sequence[ReleasedColumn]) -> dict[Hashable, bool]:
     """The numbers that are not exact, by key: whether the error is a bound."""
     all_rows = (row for column in sources for row in zip(column.keys, column.answers, column.bounds, strict=True))
     return {key: bound for key, answer, bound in all_rows if answer.error}
-
-
-def _factor(uncertain: Mapping[Hashable, bool], least: float, *, known: bool) -> float:
-    """What the spread of draws is multiplied by, for numbers whose errors may depend on each other.
-
-    The sd of a sum of m numbers is at most sqrt(m) times what it is for independent ones (Cauchy and Schwarz), which is
-    the factor for two, and for errors that are bounds, which may all be off in the same direction. The parts of a whole
-    that is known better than they are have errors that add up to nearly nothing: between m such parts a difference has
-    up to m / (m - 1) times the variance. Where the whole is ``known``, draws have that already; else 3 / 2 is kept for
-    three and more. ``least``: the variance of a whole whose parts are off in the same direction, in that of independent
-    ones.
-    """
-    together = sum(uncertain.values())
-    noisy = len(uncertain) - together
-    variance = 1.0 if known else noisy if noisy <= 2 else DEPENDENT
-    return sqrt(max(1.0, least, variance + together))
 
 
 def _cells(
@@ -224,7 +221,7 @@ def _cells(
     out: dict[int, Spread | Unknown] = {}
     for i, chosen in plan.looks_at.items():
         values = np.full(shape, np.nan)
-        values[variant, row] = _floats(found.column(i + 1 + first))[inside]
+        values[variant, row] = floats(found.column(i + 1 + first))[inside]
         looked = np.r_[0, chosen]
         cells = Cells(values[looked], present[looked])
         nested = None
@@ -233,7 +230,7 @@ def _cells(
             rows = result.column(0).to_pylist() if statement.outer_columns else [0] * result.num_rows
             one_row = all(len(c.queries) == 1 for c in sources)
             nested = _nested(sources, rows) if statement.outer_columns or one_row else None
-        own = _floats(result.column(i + first))
+        own = floats(result.column(i + first))
         out[i] = found_spread = spread(own, cells, plan.factors[i], nested)
         last = plan.number - plan.inside
         if plan.factors[i] is None:
@@ -268,16 +265,20 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
     """The released tables, each once per variant."""
     noise, signs = _noise(redraw, plan, inputs) if plan.draws else ({}, {})
     replaced: dict[str, dict[str, Floats]] = {name: {} for name in inputs.tables}
-    for number, ((name, column), released) in enumerate(inputs.columns.items()):
+    seeds = {column: i for i, column in enumerate(inputs.columns)}
+    for (name, column), released in inputs.columns.items():
         if not is_number(inputs.tables[name].schema.field(column).type):
             continue
-        sides = [side for s, c in plan.corners for side in [dict(zip(s, c, strict=True)).get((name, column), 0)]]
-        parts = [released.values[np.newaxis], at_corners(released, sides)]
+        parts = [released.values[np.newaxis], _at_corners((name, column), plan, inputs)]
         if plan.draws:
             parts.append(drawn(released, noise[name, column], positive=positive))
         if plan.bounds:
             parts.append(at_extremes(released, signs[name, column]))
-        parts.append(between(released, plan.inside, number))
+        tie = plan.ties.get((name, column))
+        if tie is None:
+            parts.append(between(released, plan.inside, seeds[name, column]))
+        else:
+            parts.append(tie.values(between(inputs.columns[tie.of], plan.inside, seeds[tie.of])))
         values = np.concatenate(parts)
         replaced[name][column] = values
         moved = (np.rint(values) if released.integer else values) - released.values
@@ -285,6 +286,16 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
             if column + end in inputs.tables[name].column_names:
                 replaced[name][column + end] = ends + moved
     return {name: variants_table(table, DRAW, replaced[name]) for name, table in inputs.tables.items()}
+
+
+def _at_corners(column: Column, plan: _Variants, inputs: Inputs) -> Floats:
+    """A column at all corners; where it is a multiple of another one, where that one puts it."""
+    out = at_corners(inputs.columns[column], [c.sides.get(column, 0) for c in plan.corners])
+    for i, corner in enumerate(plan.corners):
+        tie = corner.ties.get(column)
+        if tie is not None:
+            out[i] = tie.values(at_corners(inputs.columns[tie.of], [corner.sides[tie.of]])[0])
+    return out
 
 
 def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> tuple[dict[Column, Floats], dict[Column, Floats]]:
@@ -347,7 +358,7 @@ def _answers(
         if rows is not None and own.local:
             inputs = [column.answers[rows[at]] for column in sources]
             source, is_open = merged_source({a.source for a in inputs}), any(a.error is None for a in inputs)
-        number = _number(value)
+        number = as_number(value)
         why = _why(value, found, at)
         why = Unknown.INPUT if is_open and why is not Unknown.NULL else why
         if number is None or why is not Unknown.NO or not isinstance(found, Spread):
@@ -359,18 +370,6 @@ def _answers(
         interval = max(number - error, least), number + error
         out.append(Answer(number, error, interval, "computed", source, certified=False))
     return tuple(out), reasons
-
-
-def _number(value: object) -> int | float | None:
-    """A cell as an answer's value: NULL and what is no number are ``None``."""
-    match value:
-        case int():
-            return value
-        case float():
-            return None if isnan(value) else value
-        case Decimal():
-            return int(value) if value == value.to_integral_value() else float(value)
-    return None
 
 
 def _why(value: object, found: Spread | Unknown | None, row: int) -> Unknown:
@@ -386,12 +385,6 @@ def _why(value: object, found: Spread | Unknown | None, row: int) -> Unknown:
             return found
         case Spread():
             return Unknown(int(found.unknown[row]))
-
-
-def _floats(column: pa.ChunkedArray) -> Floats:
-    """As floats, NULL as NaN."""
-    found: Floats = pc.cast(column, pa.float64(), safe=False).to_numpy()
-    return found.astype(np.float64)
 
 
 def _labels_note(names: Sequence[str]) -> Note:

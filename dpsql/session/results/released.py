@@ -77,13 +77,20 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules, u
     out = []
     for group, (answer, form) in enumerate(zip(answers, aggregate.numerator, strict=True)):
         sign = 1 if form.is_count else aggregate.sign(group, conditions=rules.signed)
-        out.append(shown_count(answer, sign, None if form.of_rows is None else most) if sign else answer)
+        end = most if form.of_rows is not None else None
+        if (
+            end is None and most is not None and aggregate.of_rows
+        ):  # where conditions cut bins in several ways, as in value * value > 9
+            end = max(most, ceil(answer.value or 0))
+        out.append(shown_count(answer, sign, end) if sign else answer)
     return tuple(out)
 
 
 def _most_of(aggregate: Aggregate, unasked: Unasked) -> int | None:
     """How many rows the table whose rows an aggregate counts has at most."""
     counted = next((form.of_rows for form in aggregate.numerator if form.of_rows is not None), None)
+    if counted is None and aggregate.of_rows:
+        counted = next((term.query for form in aggregate.numerator for term in form.terms), None)
     found = None if counted is None else unasked.rows_of(counted.table)
     return None if found is None else max(0, ceil(found[0] + SURELY * found[1]))
 
@@ -246,7 +253,9 @@ def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> di
             integer = aggregate.sql_type == "BIGINT" and counted
             forms = zip(aggregate.numerator, aggregate.denominator or aggregate.numerator, found, strict=True)
             bounds = [_is_bound(top, bottom, answer) for top, bottom, answer in forms]
-            released = ReleasedColumn(found, tuple(keys), integer, tuple(queries), tuple(bounds))
+            asked = () if aggregate.summary else tuple([aggregate.forms(group) for group in range(len(found))])
+            own = found, tuple(keys), integer, tuple(queries), tuple(bounds), asked, aggregate.centers
+            released = ReleasedColumn(*own)
             out[block.name, aggregate.column] = released
     return out
 

@@ -16,7 +16,9 @@ from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
 from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, Summand
 from dpsql.sql.blocks.levels import aliases_of, group_target
 from dpsql.sql.blocks.naming import Namer
+from dpsql.sql.blocks.pivots.pivot import REST
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
+from dpsql.sql.blocks.several import several_groups, several_rows
 from dpsql.sql.counting.awaiting import awaiting
 from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator
@@ -138,9 +140,10 @@ class Asked:
         lone = divisor is None and len(a.numerator) == 1 and a.numerator[0].value is not None and not nonnegative
         signs = lowering.numbers.signs(a.numerator[0], forms) if lone else ()
         spans = () if divisor is None or low is None or high is None else _spans(a, lowering, divisor, (low, high))
-        sql_type = "BIGINT" if whole else "DOUBLE"
+        of_rows = divisor is None and [(s.value, s.coefficient) for s in a.numerator] == [(None, 1.0)]
+        kind, ends = "BIGINT" if whole else "DOUBLE", (low, high, centers)
         return Aggregate(
-            f"a{number}", sql_type, forms, divisor, low, high, centers, nonnegative, spans=spans, signs=signs
+            f"a{number}", kind, forms, divisor, *ends, nonnegative, spans=spans, signs=signs, of_rows=of_rows
         )
 
 
@@ -259,7 +262,7 @@ class BlockLowering:
     def _add_group(self, node: exp.Expr) -> None:
         bound = self._binder.bind(unwrap(node))
         if any(b.bind(unwrap(node)).sql != bound.sql for _, b in self._sides):
-            raise refusal(self.text, node, *_several_groups(self.scope))
+            raise refusal(self.text, node, *several_groups(self.scope))
         self._binder.remarks += null_remarks(self.scope.table, (bound,), grouped=True)
         if bound.sql not in self._group_sql:
             self._group_sql[bound.sql] = len(self._groups)
@@ -299,7 +302,7 @@ class BlockLowering:
             found = aggregation(self._binder, node, distances=distances)
             if self._sides:
                 if found.summary is not None:
-                    raise refusal(self.text, node, *_several_rows(self.scope))
+                    raise refusal(self.text, node, *several_rows(self.scope))
                 found = added([aggregation(b, node) for _, b in self._sides], self._conditions)
             self._aggregations.append(found)
             for value in found.values:
@@ -350,7 +353,10 @@ class BlockLowering:
         if isinstance(refused, DataError):
             raise DataError(f"line {line}, column {column}: {refused}", hint=refused.hint)
         if refused.line is None:
-            refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=refused.hint)
+            hint = refused.hint
+            if self.select.meta.get(REST) and (hint or "").startswith("group by"):
+                hint = "a PIVOT groups by all columns that it does not name: write GROUP BY and the others behind USING"
+            refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=hint)
         raise refused
 
 
@@ -377,20 +383,3 @@ def _spans(a: Aggregation, lowering: Lowering, counts: Sequence[Form], whole: Sp
     if a.constants is not None or a.values_are != "one" or len(a.numerator) > 1:
         return ()
     return lowering.numbers.spans(a.numerator[0], counts, whole)
-
-
-def _several_rows(scope: Scope) -> tuple[str, str]:
-    """Reason and hint for what is no sum over rows that are counted several times."""
-    if scope.by_source:
-        reason = "this aggregate is no sum, and a row finds several rows in this join"
-        return reason, "join a table in which each key stands once, or write COUNT, SUM and AVG"
-    reason = "this aggregate over the rows of several selections is not answered"
-    return reason, "write one condition with OR, or aggregate each in its own SELECT"
-
-
-def _several_groups(scope: Scope) -> tuple[str, str]:
-    """Reason and hint for rows that are counted several times, in different groups."""
-    if scope.by_source:
-        found = "group by the key in a subquery, join its result and sum its counts"
-        return "a row finds several rows in this join, which are in different groups", found
-    return "the sides of UNION ALL group by different expressions", "select the same column on each side"

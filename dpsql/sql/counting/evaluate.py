@@ -19,6 +19,7 @@ from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
 from dpsql.sql.counting.bins.points import is_unknown, points_of
+from dpsql.sql.counting.excluding import excluding
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside, constant_of
@@ -246,7 +247,7 @@ class Evaluator:
         if not np.isfinite(found.numbers).all():
             raise DataError(
                 "a summed expression is infinite or not a number on declared values",
-                hint="exclude those values by a condition on these columns in CASE WHEN, FILTER (WHERE ...) or WHERE",
+                hint=excluding(grids.table, grid.columns, np.isfinite(found.numbers)),
             )
         padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):
@@ -342,11 +343,16 @@ def _check_groups(grids: Grids, expression: Bound, often: float) -> None:
         if not fine and (ANYWHERE not in breaks or not (number or expression.sql == _quoted(column))):
             continue
         if isinstance(domain, NumberDomain | DateDomain):
-            hint = f"group by steps of it, as in GROUP BY {steps_of(domain, written(column))}"
+            name = written(column)
+            hint = f"group by steps of it, as in GROUP BY {steps_of(domain, name)}"
             if number and " // " in expression.sql:
                 hint += f"; {column} is a DOUBLE here, which // does not round"
+            elif number and expression.straight is None and expression.sql != _quoted(column):
+                hint = (
+                    f"group by ranges of it, as in GROUP BY CASE WHEN {name} < a THEN 1 WHEN {name} < b THEN 2 ... END"
+                )
             if expression.straight is not None and expression.sql != _quoted(column):
-                hint += f"; MAX, MEDIAN and their like of {written(column)} itself can be multiplied and moved"
+                hint += f"; MAX, MEDIAN and their like of {name} itself can be multiplied and moved"
             if len(expression.columns) > 1:
                 hint = "group by conditions, or write COUNT(*) FILTER (WHERE ...) for each group"
             raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)

@@ -34,6 +34,7 @@ class Scope:
     the lower-cased name that may stand before the dot; ``condition`` holds the conjuncts of inner WHERE clauses.
     ``base`` is false for a derived table. ``branches``: the sides of a UNION ALL, with columns in the same places.
     ``by_source``: of a join, the columns behind each name before the dot; ``ambiguous`` are in several of them.
+    ``unlisted``: columns of the private table that find these rows and whose values are not known one by one.
     ``unit`` is the lower-cased name of the privacy unit's column where it is no output column and can be counted all
     the same.
     """
@@ -47,6 +48,7 @@ class Scope:
     branches: "tuple[Scope, ...]" = ()
     by_source: Mapping[str, Mapping[str, tuple[str, Bound]]] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
+    unlisted: tuple[str, ...] = ()
     unit: str | None = None
 
     def is_unit(self, node: exp.Expr) -> bool:

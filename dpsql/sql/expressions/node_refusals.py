@@ -57,7 +57,7 @@ _REASONS: dict[type, tuple[str, str]] = {
 _STRFTIME = "write strftime(date, '%Y-%m')"
 _STRPTIME = "write strptime(text, '%Y-%m-%d'), or DATE '2024-01-31'"
 _CLOCK = "write the date as a literal or pass it as a parameter"
-_GEOMETRIC = "write exp(avg(ln(x)))"
+_GEOMETRIC = "write exp(avg(ln(x))), of a number column WHERE x >= a bound well above 0, near which ln has no end"
 _WEIGHTED = "write sum(x * weight) / sum(weight)"
 _NO_LAMBDA = "write the condition with AND, OR and CASE"
 

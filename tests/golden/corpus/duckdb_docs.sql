@@ -290,7 +290,7 @@ PIVOT students ON course USING avg(score) GROUP BY city;
 -- answered
 PIVOT students ON gender, grade USING count(*);
 -- 11 answered
--- UnsupportedQuery: line 1, column 7: enrolled has more values than can be groups | group by steps of it, as in GROUP BY date_trunc('month', enrolled)
+-- UnsupportedQuery: line 1, column 7: enrolled has more values than can be groups | a PIVOT groups by all columns that it does not name: write GROUP BY and the others behind USING
 UNPIVOT (SELECT count(*) AS a, count_if(passed) AS b FROM students) ON a, b INTO NAME what VALUE n;
 -- 11 answered
 -- answered

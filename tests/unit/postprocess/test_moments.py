@@ -74,6 +74,26 @@ def test_the_interval_holds_the_truth_wherever_inside_their_bars_the_sums_are(ki
             assert found[1][0] <= found[0] <= found[1][1]
 
 
+def test_the_interval_of_a_squared_correlation_is_that_of_its_square() -> None:
+    """At both ends of the interval the square is more than between them, where the correlation may be 0."""
+    rng, without, with_0 = np.random.default_rng(8), 0, 0
+    for slope in rng.uniform(-0.6, 0.6, 60):
+        y = rng.normal(0, 1, 500)
+        x = slope * y + rng.normal(0.2, 1, 500)
+        given = [500.0, *map(float, (y.sum(), y @ y, x.sum(), x @ x, x @ y))]
+        bars, around = [1.0, 30.0, 30.0, 30.0, 30.0, 60.0], [30.0, 30.0, 30.0, 30.0, 60.0]
+        for told in ((), around):
+            corr, square = (moment(k, given, bars, (0.0, 0.0), told) for k in ("corr", "regr_r2"))
+            assert corr is not None and square is not None and corr[1] is not None and square[1] is not None
+            (low, high), found = corr[1], square[1]
+            assert square[0] == pytest.approx(corr[0] ** 2)
+            assert found[1] == pytest.approx(max(low**2, high**2))
+            assert found[0] == pytest.approx(0.0 if low <= 0.0 <= high else min(low**2, high**2))
+            with_0 += low < 0.0 < high
+            without += not low < 0.0 < high
+    assert with_0 > 10 and without > 10
+
+
 @pytest.mark.parametrize("kind", ["var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem", "regr_sxx", "regr_syy"])
 def test_nothing_inside_the_bars_is_farther_than_the_interval(kind: MomentsKind) -> None:
     """Sums of distances may be 0 inside their bars: there the squares around the mean are the most."""

@@ -1,12 +1,15 @@
 """Counts of a table's rows are shown as no more than these may be, in ledgers of rules 31."""
 
+from math import sqrt
 from pathlib import Path
+from statistics import NormalDist
 
 import duckdb
 import numpy as np
 import pytest
 
 import dpsql
+from dpsql.confidence import DEVIATIONS, least_end
 from dpsql.postprocess import shown_count
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer, CrosstabAnswers
@@ -123,11 +126,47 @@ def test_values_and_intervals_are_cut(value: int, interval: tuple[float, float] 
     assert shown_count(answer).value == max(0, value) and shown_count(answer).interval == interval
 
 
+@pytest.mark.parametrize(
+    ("value", "end"), [(-1, 999.0), (-700, 320.0), (-1000, 320.0), (-4000, 320.0), (-4000.0, 320.0), (1, 1001.0)]
+)
+def test_intervals_of_what_noise_took_far_below_0_are_no_point(value: float, end: float) -> None:
+    """An interval from 0 to 0 reads as one that is sure, beside an error of a thousand."""
+    for sign in (1, -1):
+        interval = (0.0, max(0.0, value + 1000.0)) if sign > 0 else (min(0.0, -value - 1000.0), 0.0)
+        found = shown_count(Answer(sign * value, 1000.0, interval, "exact", "measurement", True), sign)
+        assert found.value == max(0.0, value) * sign and found.error == 1000.0
+        assert found.interval == ((0.0, end) if sign > 0 else (-end, 0.0))
+    released = Answer(value, 1000.0, (0.0, max(0.0, value + 1000.0)), "exact", "measurement", True)
+    assert shown_count(released, 1, 40).interval == (0.0, 40.0)
+
+
+def test_intervals_of_what_is_sure_are_points() -> None:
+    sure = Answer(0, 0.0, (0.0, 0.0), "exact", "public", True)
+    assert shown_count(sure) == sure
+    assert shown_count(Answer(-3, None, None, "calibrated", "hypothesis", True)).interval is None
+
+
+def test_the_least_end_is_where_unified_intervals_end() -> None:
+    """Feldman and Cousins 1998, of a Gaussian's mean that is at least 0: rows of (value, end) in sds, 95 %, as their
+    acceptance regions give them, whose upper end has as much likelihood relative to the best mean as the lower one."""
+    normal = NormalDist()
+    for value in (-1.96, -2.5, -4.0):
+        ends = np.linspace(0.01, 2.0, 20_000)
+        inside = [normal.cdf(sqrt(m * m - 2 * value * m)) - normal.cdf(value - m) for m in ends]
+        end = float(ends[int(np.argmax(np.array(inside) >= 0.95))])
+        assert end <= least_end(DEVIATIONS, whole=False) + 0.005
+        assert value < -1.96 or end == pytest.approx(least_end(DEVIATIONS, whole=False), abs=0.005)
+
+
 def test_crosstabs_are_cut_as_their_answers_are() -> None:
-    found = CrosstabAnswers(np.array([3, -2, 0, 59]), np.array([45.0, 7.0, np.nan, 2.0]), "calibrated", "hypothesis")
-    shown = found.shown(40)
-    assert [*shown] == [shown_count(a, 1, 40) for a in found]
-    assert shown.numbers.tolist() == [3, 0, 0, 40] and found.shown().numbers.tolist() == [3, 0, 0, 59]
+    values, errors = np.array([3, -2, 0, 59, -9, -200]), np.array([45.0, 7.0, np.nan, 2.0, 7.0, 99.0])
+    found = CrosstabAnswers(values, errors, "calibrated", "hypothesis")
+    for most in (40, None):
+        shown = found.shown(most)
+        assert [*shown] == [shown_count(a, 1, most) for a in found]
+    assert [a.interval for a in found.shown(31)][-2:] == [(0.0, 3.0), (0.0, 31.0)]
+    assert found.shown(40).numbers.tolist() == [3, 0, 0, 40, 0, 0]
+    assert found.shown().numbers.tolist() == [3, 0, 0, 59, 0, 0]
 
 
 def test_a_crosstab_that_a_model_answers_ends_at_the_rows(tmp_path: Path) -> None:
@@ -141,3 +180,19 @@ def test_a_crosstab_that_a_model_answers_ends_at_the_rows(tmp_path: Path) -> Non
         ends = [(a.interval[1], (a.value or 0) + (a.error or 0.0)) for a in answers if a.interval is not None]
         assert all(end <= 40.0 for end, _ in ends)
     assert max(uncut for _, uncut in ends) > 40.0
+
+
+def test_counts_of_bins_that_are_cut_in_several_ways_end_at_the_rows(tmp_path: Path) -> None:
+    """What a condition leaves open of bins may be more rows than there are."""
+    path = tmp_path / "n.duckdb"
+    with duckdb.connect(str(path)) as stored:
+        stored.execute("CREATE TABLE t AS SELECT (i % 10 - 5)::DOUBLE AS x, true AS b FROM range(40) r(i)")
+    column = 'a = { type = "integer", min = 0, max = 9 }'
+    path.with_suffix(".dpsql.toml").write_text(POLICY.replace(column, 'x = { type = "number", min = -8, max = 8 }'))
+    con, wide = dpsql.connect(path, ledger=":memory:"), 0
+    for where in ("x * x > 9", "x * x < 9", "x * x > 2 AND b", "abs(x * x - 5) < 3"):
+        (answer,) = con.execute(f"SELECT COUNT(*) FROM t WHERE {where}").answers
+        assert answer.value is not None and answer.interval is not None and answer.error is not None
+        assert answer.interval[0] <= answer.value <= answer.interval[1] <= max(40, answer.value)
+        wide += answer.value + answer.error > 50
+    assert wide

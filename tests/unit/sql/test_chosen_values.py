@@ -248,6 +248,23 @@ def test_what_is_infinite_for_some_values_is_refused_with_what_to_write(front: F
         assert refused.value.hint is not None and "FILTER" in refused.value.hint
 
 
+def test_a_bound_that_settles_it_is_named(front: FrontEnd) -> None:
+    """Rows above 0 may be as near to it as numbers are; what is infinite by another column alone needs none."""
+    for aggregates, source, bound in (
+        ("AVG(1 / (x * x))", "t WHERE x > 0", "x >= 1, say"),
+        ("AVG(y / x)", "t WHERE x > 0", "x >= 1, say"),
+        ("AVG(x / nullif(y, 0))", "t", "y >= 1, say"),
+        ("AVG(1 / (x - y))", "t", None),
+        ("AVG(1 / (n - 1990))", "t", None),
+    ):
+        with pytest.raises(DataError) as refused:
+            asked(front, aggregates, source)
+        hint = refused.value.hint or ""
+        assert bound in hint if bound else ">=" not in hint
+        if bound:
+            asked(front, f"{aggregates} FILTER (WHERE {bound.removesuffix(', say')})", "t")
+
+
 @pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN 1.0 ELSE 0 END", "if(x > 3, 1, 0)"])
 def test_of_constants_all_rows_are_counted_at_once(front: FrontEnd, value: str) -> None:
     (averaged,) = asked(front, f"AVG({value})")

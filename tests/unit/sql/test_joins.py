@@ -221,3 +221,23 @@ def test_keys_that_no_private_row_can_have_are_named(front: FrontEnd, join: str,
 def test_a_join_by_private_columns_alone_misses_no_row_of_a_relation(front: FrontEnd) -> None:
     one = "(SELECT country FROM towns WHERE city = 'Rome') AS t"
     assert front.lower(f"SELECT country, COUNT(p.age) FROM {one} LEFT JOIN people AS p ON p.member GROUP BY 1").blocks
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("SELECT c.size, COUNT(*) FROM people p JOIN countries c ON p.name = c.name GROUP BY 1", "in a subquery"),
+        ("SELECT c.size, COUNT(*) FROM people p, countries c WHERE p.name = c.name GROUP BY 1", "one group at a time"),
+        ("SELECT MAX(c.size) FROM people p JOIN countries c ON p.name = c.name", "WHERE name IN (SELECT"),
+    ],
+)
+def test_a_key_that_is_not_listed_is_said_to_be_it(front: FrontEnd, text: str, hint: str) -> None:
+    """Each key stands once in the public table; of a text column the join counts the rows of each of its rows."""
+    with pytest.raises(UnsupportedQuery, match="by name, whose values are not listed one by one") as caught:
+        front.lower(text)
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_key_that_finds_several_rows_is_said_to_find_them(front: FrontEnd) -> None:
+    with pytest.raises(UnsupportedQuery, match="a row finds several rows in this join"):
+        front.lower("SELECT b.band, COUNT(*) FROM people p JOIN bands b ON p.kids = b.kids GROUP BY 1")

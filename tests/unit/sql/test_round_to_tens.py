@@ -58,3 +58,17 @@ def test_a_division_that_does_not_round_is_told(front: FrontEnd) -> None:
     with pytest.raises(UnsupportedQuery) as refused:
         front.lower("SELECT x // 10, COUNT(*) FROM t GROUP BY 1")
     assert refused.value.hint is not None and "floor(x / 10)" in refused.value.hint and "//" in refused.value.hint
+
+
+@pytest.mark.parametrize("steps", ["floor(log10(x))", "floor(x * x)"])
+def test_groups_that_are_no_even_steps_are_ranges(front: FrontEnd, steps: str) -> None:
+    """Even steps of a column that spans many powers of ten put nearly all rows into one of them."""
+    with pytest.raises(UnsupportedQuery, match="more values than can be groups") as refused:
+        front.lower(f"SELECT {steps}, COUNT(*) FROM t WHERE x > 1 GROUP BY 1")
+    assert "CASE WHEN x < a" in (refused.value.hint or "")
+
+
+def test_a_pivot_that_groups_by_the_rest_says_how_it_is_told_by_what(front: FrontEnd) -> None:
+    with pytest.raises(UnsupportedQuery, match="more values than can be groups") as refused:
+        front.lower("PIVOT (SELECT x > 1 AS large, x FROM t) ON large USING COUNT(*)")
+    assert "write GROUP BY" in (refused.value.hint or "")

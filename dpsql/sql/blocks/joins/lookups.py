@@ -20,6 +20,7 @@ from dpsql.sql.blocks.joins.optional import check_optional
 from dpsql.sql.blocks.joins.parts import Part, parts_of
 from dpsql.sql.blocks.joins.sources import Sources
 from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.several import unlisted_key
 from dpsql.sql.blocks.unions import MAX_SIDES
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, quoted
@@ -99,7 +100,14 @@ class Lookups:
         if len(chosen) == 1:
             return self._rows([(f, 0) for f in found])
         sides = tuple(self._rows(list(zip(found, numbers, strict=True))) for numbers in chosen)
-        return replace(sides[0], condition=(), refused=SEVERAL, branches=sides)
+        unlisted = self._unlisted(rest)
+        return replace(sides[0], condition=(), refused=SEVERAL, branches=sides, unlisted=unlisted)
+
+    def _unlisted(self, conditions: Sequence[exp.Expr]) -> tuple[str, ...]:
+        """The private columns by which rows of relations are found, as far as their values are not known one by one."""
+        keys = [pair[0] for c in conditions if (pair := self._pair(unwrap(c))) is not None]
+        table = self._sources.private.table
+        return tuple(sorted({name for key in keys for name in key.columns if not is_key(table, name)}))
 
     def _remark(self, parts: Sequence[Part], found: Sequence[Found]) -> None:
         """What of the join rests on values that are not declared: they count as NULL, and find what NULL finds."""
@@ -264,7 +272,7 @@ class Lookups:
         table = self._sources.private.table
         name = next((c for c in sorted(bound.columns) if not is_key(table, c)), None)
         if name is not None:
-            reason = f"a join by {name}, whose values are not listed one by one in the policy"
+            reason = unlisted_key((name,))
             hint = f"select by it: WHERE {written(name)} IN (SELECT ... FROM the public table)"
             raise refusal(self._text, node, reason, hint)
 

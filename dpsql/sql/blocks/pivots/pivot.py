@@ -19,6 +19,9 @@ from dpsql.sql.text.position import refusal
 MAX_PIVOT_COLUMNS = 256
 """Columns that a PIVOT may make: each is an aggregate of its own."""
 
+REST = "rest"
+"""In the meta of a SELECT: whether it is grouped by all columns that its PIVOT does not name."""
+
 
 class _Value(NamedTuple):
     """Rows with one value of an ON expression, and the name that their column has."""
@@ -52,7 +55,9 @@ def pivoted(text: str, node: exp.Pivot, source: Source) -> exp.Select:
     if len(items) == len(shown):
         raise refusal(text, node, "PIVOT finds no value", "name the values: ON column IN ('a', 'b')")
     grouped = exp.Group(expressions=[e.copy() for e in shown]) if shown else None
-    return exp.Select(expressions=items, from_=source.clause, group=grouped)
+    made = exp.Select(expressions=items, from_=source.clause, group=grouped)
+    made.meta[REST] = group is None
+    return made
 
 
 def _values(text: str, entry: exp.Expr, source: Source) -> list[_Value]:
