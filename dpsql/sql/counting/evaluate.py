@@ -19,8 +19,8 @@ from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
 from dpsql.sql.counting.bins.points import is_unknown, points_of
-from dpsql.sql.counting.excluding import excluding
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
+from dpsql.sql.counting.values.excluding import excluding
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside, constant_of
 from dpsql.sql.expressions.changes.steps import ANYWHERE, NO_STEPS, Steps
