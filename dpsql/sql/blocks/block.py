@@ -18,7 +18,7 @@ from dpsql.sql.blocks.levels import aliases_of, group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.pivots.pivot import REST
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
-from dpsql.sql.blocks.rows.several import several_groups, several_rows
+from dpsql.sql.blocks.unions import several_groups, several_rows
 from dpsql.sql.counting.awaiting import awaiting
 from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator

@@ -1,6 +1,7 @@
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import get_args
 
 import pytest
@@ -20,6 +21,8 @@ from dpsql.policy_file.columns import draft_column
 
 Y2K, Y30 = date(2000, 1, 1), date(2030, 12, 31)
 TWENTY = tuple(5.0 * i for i in range(21))
+WHOLE = NumberDomain("c", tuple(5e7 * i for i in range(21)), step=Fraction(1))
+CENTS = NumberDomain("c", TWENTY, step=Fraction(1, 100))
 
 
 def drafted(column: ColumnSchema) -> tuple[ColumnDomain, str]:
@@ -107,12 +110,19 @@ def test_a_draft_asks_for_the_unit_and_suggests_one() -> None:
     [
         (ColumnSchema("c", "INTEGER", low=17, high=90), IntegerDomain("c", 17, 90)),
         (ColumnSchema("c", "TINYINT", low=1, high=9), IntegerDomain("c", 1, 9)),
-        (ColumnSchema("c", "INTEGER", low=0, high=10**9), NumberDomain("c", tuple(5e7 * i for i in range(21)))),
+        (
+            ColumnSchema("c", "INTEGER", low=0, high=10**9),
+            NumberDomain("c", tuple(5e7 * i for i in range(21)), step=Fraction(1)),
+        ),
         (ColumnSchema("c", "HUGEINT", low=0, high=10**30), IntegerDomain("c", 0, 100)),
         (ColumnSchema("c", "DOUBLE", low=0.5, high=99.2), NumberDomain("c", TWENTY)),
         (ColumnSchema("c", "DOUBLE", low=float("nan"), high=1.0), NumberDomain("c", TWENTY)),
         (ColumnSchema("c", "DOUBLE", low=0.0, high=float("inf")), NumberDomain("c", TWENTY)),
-        (ColumnSchema("c", "DECIMAL(9,2)", low=Decimal("0.01"), high=Decimal("99.99")), NumberDomain("c", TWENTY)),
+        (
+            ColumnSchema("c", "DECIMAL(9,2)", low=Decimal("0.01"), high=Decimal("99.99")),
+            NumberDomain("c", TWENTY, step=CENT),
+        ),
+        (ColumnSchema("c", "DECIMAL(9,3)", low=Decimal("0.01"), high=Decimal("99.9")), NumberDomain("c", TWENTY)),
         (ColumnSchema("c", "DATE", low=Y2K, high=Y30), DateDomain("c", Y2K, Y30, "month")),
         (ColumnSchema("c", "TIMESTAMP", low=datetime(2000, 1, 1), high=Y30), DateDomain("c", Y2K, Y30, "month")),  # noqa: DTZ001
         (ColumnSchema("c", "VARCHAR", values=("b", "a", "b")), CategoryDomain("c", ("b", "a"))),
@@ -139,5 +149,5 @@ def test_nothing_to_declare(tables: list[tuple[str, list[tuple[str, str]]]]) -> 
 def test_an_amount_that_nobody_looked_at_is_a_number() -> None:
     """Cents beyond 100 would be NULL, and each value a cell."""
     cents, age = (draft_column(ColumnSchema(name, "INTEGER")).keys for name in ("amount_cents", "age"))
-    assert cents == 'type = "number", min = 0, max = 10000, bins = { count = 50, scale = "log" }'
+    assert cents == 'type = "number", min = 0, max = 10000, step = 1, bins = { count = 50, scale = "log" }'
     assert age == 'type = "integer", min = 0, max = 100'

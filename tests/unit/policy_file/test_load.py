@@ -111,6 +111,16 @@ def test_bins_are_cut_exactly_before_they_are_rounded() -> None:
     assert column == NumberDomain("x", (0.0, 0.1, 0.2, 0.3))
 
 
+def test_steps_are_exact_and_part_of_the_policy() -> None:
+    plain, cents, same = (
+        parse_policy(column(f'type = "number", min = 0, max = 4, bins = 2{step}'))
+        for step in ("", ", step = 0.01", ", step = 1e-2")
+    )
+    assert cents.tables[0].columns == (NumberDomain("c", (0.0, 2.0, 4.0), step=Fraction(1, 100)),)
+    assert cents.digest == same.digest != plain.digest
+    assert parse_policy(dump_policy(cents)) == cents
+
+
 def test_bins_that_grow_with_the_number() -> None:
     said = (
         'type = "number", min = 0, max = 808, bins = { count = 50, scale = "log" }',
@@ -217,6 +227,10 @@ REFUSED = [
     (f"{P}.bins.scale", column('type = "number", min = 0, max = 3, bins = { count = 3, scale = "ln" }'), "not known"),
     (f"{P}.bins.counts", column('type = "number", min = 0, max = 3, bins = { counts = 3 }'), "unknown key"),
     (f"{P}.outside", column('type = "number", min = 0, max = 3, outside = "drop"'), "not known"),
+    (f"{P}.step", column('type = "number", min = 0, max = 3, step = 0'), "above 0"),
+    (f"{P}.step", column('type = "number", min = 0, max = 3, step = "1"'), "must be a number"),
+    (P, column('type = "number", min = 0, max = 3, step = 4'), "in the range"),
+    (f"{P}.step", column('type = "integer", min = 0, max = 3, step = 1'), "unknown key"),
     (f"{P}.edges[1]", column('type = "number", edges = [0, "a"]'), "a number, not a string"),
     (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = 0'), "from 1 to"),
     (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = 1_000_000_000_000'), "from 1 to"),

@@ -20,8 +20,7 @@ from dpsql.sql.blocks.joins.optional import check_optional
 from dpsql.sql.blocks.joins.parts import Part, parts_of
 from dpsql.sql.blocks.joins.sources import Sources
 from dpsql.sql.blocks.outer import check_outer
-from dpsql.sql.blocks.rows.several import unlisted_key
-from dpsql.sql.blocks.unions import MAX_SIDES
+from dpsql.sql.blocks.unions import MAX_SIDES, unlisted_key
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, quoted
 from dpsql.sql.expressions.operators import flatten, unwrap
