@@ -301,7 +301,7 @@ then, over the released numbers
   SELECT *
   FROM b1
 
-charge  at most epsilon 0.0223, nothing where the model is right
+charge  at most epsilon 0.0223
 left    epsilon 0.73: enough for 32 such statements at least
 note    age is binned
 planned from the policy and from released numbers; no row was read, nothing was charged
