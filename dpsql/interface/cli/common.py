@@ -132,7 +132,12 @@ def format_of(form: Format | None, output: Path | None) -> Format:
 def terms_options(command: Command) -> Command:
     """``--within --max-charge``."""
     for option in (
-        click.option("--max-charge", type=float, metavar="EPSILON", help="Charge at most this; 0 for what is free."),
+        click.option(
+            "--max-charge",
+            type=click.FloatRange(min=0),
+            metavar="EPSILON",
+            help="Charge at most this; 0 for what is free.",
+        ),
         within_option,
     ):
         command = option(command)
@@ -141,7 +146,7 @@ def terms_options(command: Command) -> Command:
 
 within_option = click.option(
     "--within",
-    type=float,
+    type=click.FloatRange(min=1),
     metavar="COUNTS",
     help="Pay for a 95 % bound of so many counts, from what the owner set aside.",
 )
