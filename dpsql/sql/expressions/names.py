@@ -220,7 +220,9 @@ def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
     elif isinstance(around, exp.Anonymous) and around.expressions[0] is node and node.name.upper() in PARTS:
         hint = f"write the part between quotes: {shown}"
     known = [n for n, _ in scope.names.values()]
-    return unknown(text, node, "column", node.name, known, scope.table.name, hint or _stands_alone(node) or _columns(known))
+    return unknown(
+        text, node, "column", node.name, known, scope.table.name, hint or _stands_alone(node) or _columns(known)
+    )
 
 
 def _columns(known: Sequence[str]) -> str:
