@@ -131,7 +131,7 @@ class LedgerError(OperationalError):
 class BudgetExhausted(OperationalError):
     """The accountant refuses before any data are touched.
 
-    ``requested`` and ``remaining`` are in units of the ledger's scalar budget, as a fraction of epsilon.
+    ``requested`` and ``remaining`` are shares of epsilon, as ``Budget`` shows what is spent.
     """
 
     default_hint = "equal questions stay free; ask the owner for a new budget"

@@ -12,6 +12,7 @@ from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import Payment
+from dpsql.result import Purse
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,8 @@ class Purses:
         totals = self._without(own)
         return self._plan.as_epsilon(max(0, self._plan.total_units - totals.spent - totals.reserved))
 
-    def shares(self) -> tuple[tuple[str, float, float], ...]:
-        """(name, spent, planned) of each purse, both in epsilon; for synthetic tables, which no plan foresees, 0."""
+    def shares(self) -> tuple[Purse, ...]:
+        """Each purse, in epsilon; for synthetic tables, which no plan foresees, 0 is planned."""
         share, plan = self._plan.as_epsilon, self._plan
         spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
         planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
@@ -142,7 +143,7 @@ class Purses:
         if tables:
             rows["synthetic tables"] = (share(tables), 0.0)
         rows[_NAMES[_ROW_COUNT]] = last
-        return tuple((name, *both) for name, both in rows.items())
+        return tuple(Purse(name, *both) for name, both in rows.items())
 
 
 _ROW_COUNT = "row count"

@@ -1,7 +1,7 @@
-"""The standard normal law on arrays: shares below a number, numbers below which a share is, and what is kept of numbers
-with such noise. Public."""
+"""The standard normal law on arrays: its density, shares below a number, numbers below which a share is, and what is
+kept of numbers with such noise. Public."""
 
-from math import sqrt
+from math import pi, sqrt
 
 import numpy as np
 
@@ -10,6 +10,15 @@ from dpsql.query import Estimates
 CLEAR = 4.0
 """Times the variance of noise that the square of a difference of neighbours has to be, to say how rows are between."""
 _TINY = 1e-9
+
+
+def normal_density(z: Estimates) -> Estimates:
+    """The density at ``z``.
+
+    >>> normal_density(np.array([-1.0, 0.0])).round(4)
+    array([0.242 , 0.3989])
+    """
+    return np.asarray(np.exp(-(z**2) / 2.0) / sqrt(2.0 * pi))
 
 
 def normal_cdf(z: Estimates) -> Estimates:

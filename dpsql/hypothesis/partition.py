@@ -191,3 +191,15 @@ def triple_parts(sizes: Sequence[int], cells: float) -> int:
     while most < max(sizes) and prod(min(size, most + 1) for size in sizes) <= cells:
         most += 1
     return most
+
+
+def summed_parts(table: Estimates, labels: Labels, axis: int) -> Estimates:
+    """``table`` with the cells of one axis summed over its parts, in the order of the cells.
+
+    >>> summed_parts(np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]]), np.array([0, 1, 0]), 1).tolist()
+    [[5.0, 2.0], [40.0, 16.0]]
+    """
+    moved = np.moveaxis(table, axis, 0)
+    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
+    np.add.at(out, labels, moved)
+    return np.moveaxis(out, 0, axis)

@@ -35,8 +35,12 @@ def ask(session: SessionView, text: str, parameters: Parameters = None, terms: T
 
 
 def price(session: SessionView, text: str, parameters: Parameters, terms: Terms) -> str | None:
-    """What the terms of a statement cost, before it is asked; ``None`` without a bound. Raises ``dpsql.Error``."""
+    """What the terms of a statement cost, before it is asked; ``None`` without a bound, and where asking will refuse.
+    Raises ``dpsql.Error``."""
     if terms.within is None:
         return None
-    words = [note.text for note in session.explain(text, parameters, terms).notes if note.kind == "plan"]
+    found = session.explain(text, parameters, terms)
+    if found.statements_left == 0:  # whose refusal says it, with what to do
+        return None
+    words = [note.text for note in found.notes if note.kind == "plan"]
     return ": ".join([f"within {terms.within:g}", *words[:1]])

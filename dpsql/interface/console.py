@@ -21,7 +21,7 @@ from dpsql.result import Note
 OK, QUERY_ERROR, USAGE, EXHAUSTED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes of every command."""
 _CHUNK = 1 << 14
-_SIGNS = "±─█…≤"
+_SIGNS = "±─█…"
 
 
 def exit_code(error: Error) -> int:

@@ -5,6 +5,8 @@ An owner whose ledger is refused should not have to compare two files: the messa
 
 from itertools import zip_longest
 
+from dpsql.shortened import shortened
+
 _SHOWN = 3
 _WIDTH = 60
 _BEFORE = 12
@@ -44,9 +46,9 @@ def _values(text: str) -> dict[tuple[str, str], str]:
 
 
 def _change(key: tuple[str, str], was: str, now: str) -> str:
-    if _short(was) == _short(now):
+    if shortened(was, _WIDTH) == shortened(now, _WIDTH):
         was, now = _apart(was, now)
-    return f"{_named(key, was)} is now {_short(now)}"
+    return f"{_named(key, was)} is now {shortened(now, _WIDTH)}"
 
 
 def _apart(one: str, other: str) -> tuple[str, str]:
@@ -57,12 +59,8 @@ def _apart(one: str, other: str) -> tuple[str, str]:
 
 
 def _named(key: tuple[str, str], value: str) -> str:
-    return f"{_name(key)} = {_short(value)}"
+    return f"{_name(key)} = {shortened(value, _WIDTH)}"
 
 
 def _name(key: tuple[str, str]) -> str:
     return " ".join(part for part in key if part)
-
-
-def _short(value: str) -> str:
-    return value if len(value) <= _WIDTH else value[: _WIDTH - 3] + "..."

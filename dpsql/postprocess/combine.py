@@ -16,7 +16,7 @@ from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
 
 Lookup = Callable[[LinearQuery], Answer]
-_LEAST_CERTAIN_FIRST: tuple[Source, ...] = ("hypothesis", "measurement", "cache", "public")
+_LEAST_CERTAIN_FIRST: tuple[Source, ...] = ("hypothesis", "measurement", "public")
 
 
 def combine(form: Form, lookup: Lookup, *, integer: bool, sign: int = 1) -> Answer:

@@ -43,6 +43,27 @@ _NUMBERS = re.compile(r"\b(?:[A-Z]*INT(?:EGER(?:_LITERAL)?)?|DOUBLE|DECIMAL|FLOA
 _CAST_TEXT = "cast what is text to a number, as in TRY_CAST(x AS DOUBLE) > 5; as text it is compared with '5'"
 
 
+_NO_FUNCTION = "explicit type casts"  # what DuckDB says where a function takes no such types
+_LIKES = {"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE", "~~~": "GLOB"}
+_LIKE = re.compile(r"(?<= types ')(?:" + "|".join(map(re.escape, _LIKES)) + r")(?=\()")
+_CAST_LIKE = "patterns are for text: write CAST(x AS VARCHAR) LIKE 'a%', or compare with =, < or BETWEEN"
+_CAST_ARGUMENT = "cast to a type that is taken here, as in CAST(x AS VARCHAR) or TRY_CAST(x AS DOUBLE)"
+_NO_COLUMN = re.compile(r'^Referenced column ".*" not found|does not have a column named ".*"$')
+_INNER_COLUMN = "name a column of the inner SELECT as it is called there, by its alias if it has one"
+
+
+def _mistake(text: str) -> ProgrammingError:
+    """What DuckDB's binder says of a statement, in the words of SQL, with what to do about it."""
+    hint = None
+    if _NO_FUNCTION in text:
+        hint = _CAST_LIKE if _LIKE.search(text) is not None else _CAST_ARGUMENT
+    elif "explicit cast" in text:
+        hint = _cast(text)
+    elif _NO_COLUMN.search(text) is not None:
+        hint = _INNER_COLUMN
+    return ProgrammingError(_LIKE.sub(lambda found: _LIKES[found[0]], text), hint=hint)
+
+
 def _cast(text: str) -> str:
     """What to do about types that DuckDB does not compare or mix."""
     return _CAST_TEXT if "VARCHAR" in text and _NUMBERS.search(text) is not None else _CAST
@@ -74,7 +95,7 @@ def failure(reply: Header) -> Error:
                 reason = "ORDER BY names a position that the select list does not have"
                 return ProgrammingError(reason, hint="positions run from 1 to the number of its columns")
             case "ProgrammingError":
-                return ProgrammingError(text, hint=_cast(text) if "explicit cast" in text else None)
+                return _mistake(text)
     return DataError(text)
 
 

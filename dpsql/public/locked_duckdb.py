@@ -23,7 +23,7 @@ from dpsql.errors import DataError, InterfaceError, OperationalError, Unsupporte
 from dpsql.public.failures import failure, is_broken, late, syntax_error
 from dpsql.public.process import IDLE, KEPT, MEMORY, Died, Process
 from dpsql.public.worker import Header, Message, from_stream, to_stream
-from dpsql.sql.public_sql import CellCodes, CellNumbers, GridColumn, Truth
+from dpsql.sql.public_sql import COUNT_TEXT, CellCodes, CellNumbers, GridColumn, Truth
 
 SECONDS = 2.0
 """Processor time of one statement's public work, all pieces together."""
@@ -165,6 +165,8 @@ class DuckDbPublicSql:
             hint = "cast the expression to a number"
             if kind.startswith(("DATE", "TIMESTAMP")):
                 hint = "average how far it is from a day, as in AVG(date_diff('day', DATE '2024-01-31', x))"
+            elif kind == "VARCHAR":
+                hint = COUNT_TEXT
             raise DataError(f"SUM and AVG need numbers, not {kind}", hint=hint)
         known = _bits(blocks[1], cells)
         if reply["whole"]:

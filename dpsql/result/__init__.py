@@ -5,7 +5,7 @@ private value.
 """
 
 from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Label, Shown, Source
-from dpsql.result.budget import Budget, TableOutlook
+from dpsql.result.budget import Budget, Purse, TableOutlook
 from dpsql.result.crosstab import CrosstabAnswers
 from dpsql.result.explanation import Explanation, QueryPlan
 from dpsql.result.note import Note, NoteKind, table_notes
@@ -23,6 +23,7 @@ __all__ = [
     "Label",
     "Note",
     "NoteKind",
+    "Purse",
     "QueryPlan",
     "Result",
     "Shown",

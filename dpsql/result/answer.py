@@ -9,10 +9,10 @@ from typing import Literal
 
 from dpsql.domain import Value
 
-Source = Literal["public", "hypothesis", "measurement", "cache"]
+Source = Literal["public", "hypothesis", "measurement"]
 """``public``: depends on the policy alone: exact, or, with an error, what the owner's word leaves open (``calibrated``:
 it holds where the word does, and no further). ``hypothesis``: the model's estimate. ``measurement``: read from a
-released noisy contingency. ``cache`` is never stored: an equal question shows the first answer's own source."""
+released noisy contingency. An equal question shows the first answer's own source."""
 
 ErrorKind = Literal["exact", "calibrated", "computed"]
 

@@ -1,10 +1,18 @@
 """What the session has spent, for display; the guarantee itself is the plan's and is fixed. Public.
 
-What owners read are purses: hard rounds and row counts left. A share of epsilon is made from them for people who expect
-one.
+Owners read what is left as purses, of hard rounds, of row counts; whoever expects a share of epsilon finds that, too.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Purse(NamedTuple):
+    """What a part of the budget is kept for, and what of it is ``spent``; this and ``planned`` are in epsilon."""
+
+    name: str
+    spent: float
+    planned: float
 
 
 @dataclass(frozen=True)
@@ -25,8 +33,11 @@ class Budget:
 
     ``spent_epsilon`` is the spent share of the ledger's scalar budget times epsilon (an odometer, not a guarantee of
     its own). ``hard_rounds_left`` counts tests that may still fail; ``queries_free`` of ``queries_answered`` charged
-    nothing. ``purses`` maps a purse's name to (spent, planned), both in epsilon. ``tables``: how each is answered.
+    nothing. ``purses``: what it was kept for. ``tables``: how each is answered.
     ``questions_left``: how many questions still get noise of their own; ``None`` in plans with models.
+
+    >>> print(Budget(1.0, 1e-6, 0.626, 0.374, 3, 21, 19))
+    epsilon 0.626 of 1 spent, 0.374 left; 19 of 21 answers free
     """
 
     epsilon: float
@@ -36,6 +47,10 @@ class Budget:
     hard_rounds_left: int
     queries_answered: int
     queries_free: int
-    purses: tuple[tuple[str, float, float], ...] = ()
+    purses: tuple[Purse, ...] = ()
     tables: tuple[TableOutlook, ...] = ()
     questions_left: int | None = None
+
+    def __str__(self) -> str:
+        spent = f"epsilon {self.spent_epsilon:.3g} of {self.epsilon:.3g} spent, {self.remaining_epsilon:.3g} left"
+        return f"{spent}; {self.queries_free:,} of {self.queries_answered:,} answers free"

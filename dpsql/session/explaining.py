@@ -11,7 +11,7 @@ import pyarrow as pa
 from dpsql.confidence import error_bound
 from dpsql.planning import distance_words, outlook
 from dpsql.query import LinearQuery
-from dpsql.result import Answer, Explanation, Note, QueryPlan, Result
+from dpsql.result import Answer, Explanation, Note, QueryPlan, Result, sources
 from dpsql.session.asker import Asker
 from dpsql.session.foreseen import First, first_measured, route_units, worst_units
 from dpsql.session.notes import statement_notes
@@ -32,14 +32,14 @@ from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 
 _SOURCES: tuple[tuple[type[Route], str], ...] = (
-    (OwnRelease, "a measurement of its own"),
-    (SpareRelease, "a measurement of its own, for the model could be far off"),
-    (Tested, "hypothesis if the test passes, else a measurement"),
-    (Untested, "hypothesis, not certified: no test left"),
-    (Modelled, "hypothesis"),
-    (Measured, "a measurement"),
-    (Declared, "the owner's word on the rows of a string"),
-    (Known, "an equal question's answer"),
+    (OwnRelease, sources.OWN),
+    (SpareRelease, sources.SPARE),
+    (Tested, sources.TESTED),
+    (Untested, sources.UNTESTED),
+    (Modelled, sources.MODEL),
+    (Measured, sources.MEASURED),
+    (Declared, sources.OWNERS_WORD),
+    (Known, sources.KNOWN),
 )
 """Of a statement's queries of one outline, the first kind that occurs counts for all."""
 

@@ -1,6 +1,6 @@
-"""A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage.
+"""A session: one policy, one ledger, one hypothesis. The whole way of a statement, one step per stage.
 
-Whoever reads one file of the package should read ``Session.execute``: each of its lines is a room of the house.
+Whoever reads one file of the package should read ``Session._answered``: each of its steps is a room of the house.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import RLock
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -58,6 +58,26 @@ def utc_now() -> datetime:
 
 MANY_PLANNED = 512
 """Planned questions, or spare releases: of so many one list of values takes a small part."""
+
+
+class _Asked(NamedTuple):
+    """Answers by query key, or ``together`` those of one crosstab; ``touched``: what its first touches charged."""
+
+    answers: dict[str, Answer]
+    together: Sequence[Answer] | None
+    notes: tuple[Note, ...]
+    touched: float
+
+    def after(self, charged: float) -> "_Asked":
+        """The same, with ``charged`` shown at the first of the answers, beside what they charged themselves."""
+        if charged <= 0:
+            return self
+        if self.together is not None:
+            return self._replace(together=with_charge(self.together, charged))
+        answers = dict(self.answers)
+        for first in list(answers)[:1]:
+            answers[first] = replace(answers[first], charged=answers[first].charged + charged)
+        return self._replace(answers=answers)
 
 
 class Session:
@@ -147,29 +167,34 @@ class Session:
         steps = self._first(statement, terms)
         if steps.results:
             statement = self._lower(text, parameters, steps.rows)
-        charged = steps.charged
+        strings = 0.0
         if statement.awaited and terms.within is None:
-            others = check_limit(self._asker, questions_of(statement))
-            check_strings(self._asker, statement, statement.queries, others)
-            charged += sum(self._asker.release_keys(*column) for column in statement.awaited)
+            strings = self._release_strings(statement)
             statement = self._lower(text, parameters, steps.rows)
+        asked = self._asked(statement, terms)
+        return self._shown(statement, asked.after(steps.charged + strings + asked.touched), steps.notes)
+
+    def _release_strings(self, statement: Statement) -> float:
+        """Release the strings that a statement awaits, if all that it asks then can be paid; what they charged."""
+        others = check_limit(self._asker, questions_of(statement))
+        check_strings(self._asker, statement, statement.queries, others)
+        return sum((self._asker.release_keys(*column) for column in statement.awaited), 0.0)
+
+    def _asked(self, statement: Statement, terms: Terms) -> _Asked:
         together, touched = self._asked_together(statement, terms)
-        answers, notes = ({}, ()) if together is not None else self._asked(statement, terms)
-        charged += touched
-        if charged > 0 and together is not None:
-            together = with_charge(together, charged)
-        elif charged > 0 and answers:
-            first = next(iter(answers))
-            answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        notes = tuple(dict.fromkeys([*steps.notes, *statement_notes(statement, self._asker), *notes]))
+        answers, notes = ({}, ()) if together is not None else self._asked_each(statement, terms)
+        return _Asked(answers, together, notes, touched)
+
+    def _shown(self, statement: Statement, asked: _Asked, of_steps: tuple[Note, ...]) -> Result:
+        """What was asked, combined and taken through the outer statement."""
         return result(
             statement,
-            answers,
+            asked.answers,
             self._public,
-            notes,
+            tuple(dict.fromkeys([*of_steps, *statement_notes(statement, self._asker), *asked.notes])),
             unasked_of(self._asker, statement),
             rules=MODEL_RULES[self._plan.models],
-            together=together,
+            together=asked.together,
         )
 
     def _asked_together(self, statement: Statement, terms: Terms) -> tuple[Sequence[Answer] | None, float]:
@@ -188,7 +213,7 @@ class Session:
         found = {text: self._execute(text, None, NO_TERMS) for text in statement.first}
         return FirstSteps(found, self._charged_since(before))
 
-    def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
+    def _asked_each(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
         queries, questions = statement.queries, questions_of(statement)
         check_terms(questions, terms)
         if terms.within is not None:

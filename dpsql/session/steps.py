@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.result import Explanation, Note, Result
+from dpsql.shortened import shortened
 
 _SHOWN = 80
 """Characters of a statement that a note shows."""
@@ -40,7 +41,7 @@ class FirstSteps:
 def explained_in_steps(first: Mapping[str, Explanation], remaining: float) -> Explanation:
     """The plans of the statements inside one; what is around them is chosen by their answers, and not foreseen."""
     parts = list(first.values())
-    words = [Note("plan", f"asked first: {_short(text)}") for text in first]
+    words = [Note("plan", f"asked first: {shortened(text, _SHOWN)}") for text in first]
     rest = "what is asked around it depends on that answer: its plan and charge are not foreseen"
     notes = [*words, Note("plan", rest), *(n for p in parts for n in p.notes)]
     return replace(
@@ -68,8 +69,5 @@ def _taken_as(text: str, rows: pa.Table) -> str:
         taken = shown
     else:
         taken = f"the {rows.num_rows:,} row{'' if rows.num_rows == 1 else 's'} that were released"
-    return f"{_short(text)} was answered first and is taken as {taken}: bars do not count how far that may be off"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    asked = shortened(text, _SHOWN)
+    return f"{asked} was answered first and is taken as {taken}: bars do not count how far that may be off"

@@ -29,7 +29,6 @@ _BINARY: dict[type[exp.Expr], str] = {
 _OTHER_NAMES = {
     "ceiling": "ceil", "len": "length", "prefix": "starts_with", "suffix": "ends_with", "dayofmonth": "day",
 }  # fmt: skip
-_NO_CALLS = frozenset(("and", "or", "not", "negative", "number", "like", "ilike"))
 _READ = frozenset(
     ("this", "expression", "expressions", "low", "high", "ifs", "default", "true", "to", "safe", "typed", "negate")
 )

@@ -15,6 +15,8 @@ import pyarrow as pa
 from dpsql.domain import Value
 from dpsql.query import Weights
 
+COUNT_TEXT = "count text by groups, or with COUNT(DISTINCT x); numbers in text are TRY_CAST(x AS DOUBLE)"
+"""What to do instead of taking a sum of text."""
 Truth = npt.NDArray[np.bool_]
 """Where a predicate is TRUE on a grid of cells."""
 

@@ -17,6 +17,7 @@ from dpsql.domain import (
     undeclared_become,
 )
 from dpsql.result import Note
+from dpsql.shortened import shortened
 from dpsql.sql.statement import Remark
 
 SHOWN = 3
@@ -160,5 +161,4 @@ def _listed(asked: Sequence[str]) -> str:
 
 
 def _quoted(literal: str) -> str:
-    short = literal if len(literal) <= _LONGEST else literal[: _LONGEST - 3] + "..."
-    return "'" + short.replace("'", "''") + "'"
+    return "'" + shortened(literal, _LONGEST).replace("'", "''") + "'"

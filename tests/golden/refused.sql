@@ -22,7 +22,7 @@ SELECT stddev(DISTINCT age) FROM people;
 SELECT MAX(COUNT(*)) FROM people;
 -- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
 SELECT stddev(city) FROM people;
--- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | count text by groups, or with COUNT(DISTINCT x); numbers in text are TRY_CAST(x AS DOUBLE)
 SELECT arg_max(sex, age) FROM people;
 -- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | GROUP BY the first column and take MIN or MAX of the second
 SELECT mad(age) FROM people;
@@ -40,11 +40,11 @@ SELECT COUNT(COUNT(*)) FROM people;
 SELECT AVG(DISTINCT age) FROM people;
 -- UnsupportedQuery: line 1, column 8: avg(DISTINCT ...) is not a sum over rows | write SUM(DISTINCT x) / COUNT(DISTINCT x)
 SELECT SUM(DISTINCT city) FROM people;
--- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | count text by groups, or with COUNT(DISTINCT x); numbers in text are TRY_CAST(x AS DOUBLE)
 SELECT SUM(sex) FROM people;
--- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | count text by groups, or with COUNT(DISTINCT x); numbers in text are TRY_CAST(x AS DOUBLE)
 SELECT AVG(name) FROM people;
--- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | count text by groups, or with COUNT(DISTINCT x); numbers in text are TRY_CAST(x AS DOUBLE)
 SELECT AVG(joined) FROM people;
 -- DataError: line 1, column 8: SUM and AVG need numbers, not DATE | average how far it is from a day, as in AVG(date_diff('day', DATE '2024-01-31', x))
 SELECT COUNT(*), DP_INTERVAL_LOW(x) FROM people;
@@ -260,7 +260,7 @@ SELECT current_setting('threads');
 SELECT COUNT(*) FROM people WHERE error('x') IS NULL;
 -- UnsupportedQuery: line 1, column 35: the function error is not answered | docs/sql.md lists the functions that are answered
 SELECT COUNT(*) FROM people WHERE rowid = 1;
--- UnknownName: line 1, column 35: there is no column 'rowid' in people | con.tables() and \d list what exists
+-- UnknownName: line 1, column 35: there is no column 'rowid' in people | columns: age, sex, city, hours, joined, member, kids, name and 1 more
 SELECT COUNT(*) FROM people WHERE frobnicate(age) = 1;
 -- UnsupportedQuery: line 1, column 35: the function frobnicate is not answered | docs/sql.md lists the functions that are answered
 SELECT COUNT(*) FROM people WHERE lowr(sex) = 'male';

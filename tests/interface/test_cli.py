@@ -193,3 +193,12 @@ def test_budget(dpsql: CommandLine) -> None:
 def test_messages_are_escaped(dpsql: CommandLine) -> None:
     dpsql.session.results["bad"] = UnsupportedQuery("name \x1b[2J is unknown")
     assert "\x1b" not in dpsql("query", "bad").stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [("init", ["--table NAME"]), ("synth", ["--table NAME", "--method NAME", "--rows N"])],
+)
+def test_help_says_what_options_take(dpsql: CommandLine, command: str, words: list[str]) -> None:
+    shown = " ".join(dpsql.plain([command, "--help"]).stdout.split())
+    assert [w for w in words if w not in shown] == []

@@ -72,5 +72,5 @@ def test_named_policies_and_ledgers_count(dpsql: CommandLine, tmp_path: Path) ->
 
 def test_other_files_are_written(dpsql: CommandLine, tmp_path: Path) -> None:
     assert dpsql("query", "SELECT 1", "--ledger", ":memory:", "-o", "census.dpsql.ledger.csv").exit_code == 0
-    assert dpsql("run", "-", "-o", "queries.sql", stdin="SELECT 1").exit_code == 0
+    assert dpsql("run", "-", "-o", "queries.sql", "--format", "table", stdin="SELECT 1").exit_code == 0
     assert "10" in (tmp_path / "census.dpsql.ledger.csv").read_text()

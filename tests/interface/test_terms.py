@@ -118,7 +118,7 @@ def test_the_command_line_says_beforehand_what_it_costs(database: Path) -> None:
     spent = purse(database)["spent"]
     assert run("query", database, SQL, "--within", "1").exit_code == 3
     assert run("query", database, "SELECT COUNT(*) FROM people", "--max-charge", "0").exit_code == 3
-    assert run("query", database, SQL, "--within", "0").exit_code == 1
+    assert run("query", database, SQL, "--within", "0").exit_code == 2
     assert purse(database)["spent"] == spent
 
 
@@ -166,3 +166,20 @@ def test_a_ledger_begun_without_a_share_refuses_in_words_and_keeps_its_plan(
     for wrong in ("on_demand = 1.0", "on_demand = -0.1", 'on_demand = "much"'):
         with pytest.raises(dpsql.PolicyError, match="on_demand"):
             dpsql.load_policy(POLICY.replace("ON_DEMAND", wrong))
+
+
+@pytest.mark.parametrize("words", ["", "on_demand = 0.0001"])
+def test_a_bound_that_cannot_be_paid_is_refused_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    shown = run("query", made(tmp_path, words), SQL, "--within", "40")
+    assert shown.exit_code == 3
+    assert shown.stderr.count("costs epsilon") == 1 and "refused as things are" not in shown.stderr
+
+
+@pytest.mark.parametrize("terms", [("--within", "-3"), ("--within", "0.5"), ("--max-charge", "-1")])
+def test_bounds_and_charges_that_nothing_can_have_are_refused_as_usage(database: Path, terms: tuple[str, str]) -> None:
+    shown = run("query", database, SQL, *terms)
+    assert shown.exit_code == 2 and f"'{terms[0]}'" in shown.stderr
+    assert run("query", database, SQL, "--max-charge", "0").exit_code == 3  # nothing is free yet

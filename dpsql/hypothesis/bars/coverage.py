@@ -138,7 +138,8 @@ class Coverage:
     def noise(self, asked: Choices, h: Numbers, pairs: Sequence[Numbers]) -> Numbers:
         """Sd, in counts, of each product of factors from the noise of the tables that cover it.
 
-        ``h``: the model's answers, ``pairs``: those to each two factors, as ``pairs_of`` has them; all at least 0.
+        ``h``: the model's answers, ``pairs``: those to each two factors, in the order of ``places_of_pairs``; all at
+        least 0.
 
         From one measurement when it covers the scope; else that of the pairs, each scaled by the share of its rows
         that the query keeps.

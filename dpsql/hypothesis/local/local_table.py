@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.hypothesis.measurement import Labels
-from dpsql.hypothesis.partition import part_sums
+from dpsql.hypothesis.partition import part_sums, summed_parts
 from dpsql.memo import Memo
 from dpsql.query import COLUMNS, Choices, Estimates, Factor, Matrix, OneCells, Row, one_cells, sum_of_one
 
@@ -160,14 +160,7 @@ class LocalTable:
                 shape[i] = -1
                 part = part * self.sides[axis].within.reshape(shape)
             for i, axis in enumerate(axes):
-                part = _sum_axis(part, self.sides[axis].labels, i)
+                part = summed_parts(part, self.sides[axis].labels, i)
             full = np.multiply.outer(full, part)
             order += axes
         return float((full.transpose(np.argsort(order)) * self.tensor).sum())
-
-
-def _sum_axis(array: Estimates, labels: Labels, axis: int) -> Estimates:
-    moved = np.moveaxis(array, axis, 0)
-    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
-    np.add.at(out, labels, moved)
-    return np.moveaxis(out, 0, axis)

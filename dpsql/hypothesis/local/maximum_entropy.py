@@ -14,6 +14,7 @@ import numpy as np
 
 from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.partition import summed_parts
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import interaction_target
 from dpsql.memo import once
@@ -119,7 +120,7 @@ def _add(tensor: Estimates, extra: Extra) -> None:
     summed = tuple(i for i in range(tensor.ndim) if i not in extra.axes)
     model = tensor.sum(axis=summed)
     for axis, labels in enumerate(extra.labels):
-        model = _sum_parts(model, labels, axis)
+        model = summed_parts(model, labels, axis)
     target = interaction_target(model, Interaction((), pure(extra.values), extra.sigma))
     ratio = target / np.maximum(model, _TINY)
     for axis, labels in enumerate(extra.labels):
@@ -137,13 +138,6 @@ def _follow(tensor: Estimates, triple: Known) -> None:
         known = np.bincount(cells.reshape(-1), weights=model.reshape(-1), minlength=triple.counts.size)
         ratio = (triple.counts.reshape(-1) / np.maximum(known, _TINY))[cells]
     tensor *= np.expand_dims(ratio, summed)
-
-
-def _sum_parts(table: Estimates, labels: Labels, axis: int) -> Estimates:
-    moved = np.moveaxis(table, axis, 0)
-    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
-    np.add.at(out, labels, moved)
-    return np.moveaxis(out, 0, axis)
 
 
 def binary_model(

@@ -58,9 +58,8 @@ def clean_one_way(
     Least squares with exact covariances. Cells that no measurement tells apart share their part evenly, so it is
     enough to solve for the common refinement of the coarse partitions; then what a table can be, with ``parts_first``
     of the parts' sums before their cells (rules of the ledger). ``ordered``: long ranges before short ones;
-    ``nullable``: the last cell is NULL.
-    ``smooth``: neighbours of an ordered column that show nothing beyond noise are taken for alike. ``peaked``: cells
-    of one that stand out of theirs are as they were measured.
+    ``nullable``: the last cell is NULL; ``smooth``: neighbours of an ordered column that show nothing beyond noise are
+    taken for alike; ``peaked``: cells of one that stand out of theirs are as they were measured.
 
     >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
     >>> clean_one_way(4, [halves], 100.0).round(3)

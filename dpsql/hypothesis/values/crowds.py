@@ -9,13 +9,13 @@ a bin has beside its neighbours tells of the crowd, too.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import inf, pi, sqrt
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsql.confidence import DEVIATIONS
-from dpsql.hypothesis.normal import normal_cdf, normal_quantile
+from dpsql.hypothesis.normal import normal_cdf, normal_density, normal_quantile
 from dpsql.hypothesis.values.places import places_of, roundness
 from dpsql.query import Estimates
 
@@ -75,14 +75,19 @@ class Crowds:
         about = (found / sd**2 + off / off_sd**2) * spread**2
         about = np.clip(about, -_FAR * spread, size + _FAR * spread)
         low, high = -about / spread, (size - about) / spread
-        dense_low, dense_high = _density(low), _density(high)
+        dense_low, dense_high = normal_density(low), normal_density(high)
         inside = np.maximum(normal_cdf(high) - normal_cdf(low), _TINY)
         slope = (dense_low - dense_high) / inside
         mean = np.clip(about + spread * slope, 0.0, size)
         variance = 1.0 + (low * dense_low - high * dense_high) / inside - slope**2  # of a normal law cut at both ends
         both = np.hypot(sd, off_sd)
-        some = _density((found - off) / both) / both * inside / size
-        none = _density((found - expected) / sd) / sd * _density(np.clip(off / off_sd, -most_off, most_off)) / off_sd
+        some = normal_density((found - off) / both) / both * inside / size
+        none = (
+            normal_density((found - expected) / sd)
+            / sd
+            * normal_density(np.clip(off / off_sd, -most_off, most_off))
+            / off_sd
+        )
         odds = before / (1.0 - before) * some / np.maximum(none, _TINY)
         chance = odds / (1.0 + np.bincount(bins, odds, minlength=len(rows))[bins])
         missed = np.minimum(_MISSED / np.maximum(chance, _TINY), 1.0)
@@ -133,7 +138,3 @@ def chances_at(edges: tuple[float, ...], step: Fraction | None = None) -> Estima
     out = np.stack([at, np.full(len(at), ELSEWHERE)], axis=1).reshape(-1)
     out.setflags(write=False)
     return out
-
-
-def _density(z: Estimates) -> Estimates:
-    return np.asarray(np.exp(-(z**2) / 2.0) / sqrt(2.0 * pi))

@@ -6,12 +6,12 @@ stretch is wrong of all of its cells alike.
 """
 
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.hypothesis.normal import normal_cdf
+from dpsql.hypothesis.normal import normal_cdf, normal_density
 from dpsql.hypothesis.values.places import EMPTY, by_bin, places_in
 from dpsql.query import Estimates
 
@@ -207,7 +207,7 @@ def _cut(about: Estimates, sd: Estimates, rows: Estimates) -> tuple[Estimates, E
     and Balakrishnan 1994, section 13.10.1)."""
     about = np.clip(about, -6.0 * sd, rows + 6.0 * sd)
     low, high = -about / sd, (rows - about) / sd
-    dense_low, dense_high = _density(low), _density(high)
+    dense_low, dense_high = normal_density(low), normal_density(high)
     above = low > 0.0  # differences of small tails, and not of numbers next to 1
     inside = normal_cdf(np.where(above, -low, high)) - normal_cdf(np.where(above, -high, low))
     inside = np.maximum(inside, _TINY)
@@ -216,10 +216,6 @@ def _cut(about: Estimates, sd: Estimates, rows: Estimates) -> tuple[Estimates, E
     variance = 1.0 + (low * dense_low - high * dense_high) / inside - slope**2
     mean = np.clip(about + sd * slope, 0.0, rows)
     return mean, sd**2 * np.clip(variance, 0.0, 1.0), inside
-
-
-def _density(z: Estimates) -> Estimates:
-    return np.asarray(np.exp(-(z**2) / 2.0) / sqrt(2.0 * pi))
 
 
 def crowds_of(number: int, bins: Places, found: Estimates, usual: Estimates, sd: float) -> npt.NDArray[np.bool_]:

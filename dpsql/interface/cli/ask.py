@@ -45,10 +45,10 @@ def query(
 ) -> None:
     """Answer one statement; SQL of - is read from standard input."""
     console = Console()
+    refuse_own_files(output, database, policy, ledger)
     form = format_of(form, output)
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
-    refuse_own_files(output, database, policy, ledger)
     from dpsql.interface.asked import ask, price
     from dpsql.interface.cli.parameters import chosen, parse_parameters, unused
     from dpsql.interface.render.result import render_result

@@ -89,7 +89,7 @@ def output_options(command: Command) -> Command:
             "--format",
             "form",
             type=click.Choice(FORMATS),
-            help="Default: by OUTPUT's ending, .csv, .json, .jsonl, .parquet or .md; else table.",
+            help="Default: by OUTPUT's ending, .csv, .json, .jsonl, .parquet, .md or .txt; else table.",
         ),
     ):
         command = option(command)
@@ -104,6 +104,17 @@ def decoded(data: bytes, name: str) -> str:
         raise click.UsageError(f"{name} is not UTF-8 text: save or convert it as UTF-8") from None
 
 
+_ENDINGS: dict[str, Format] = {
+    "csv": "csv",
+    "json": "json",
+    "jsonl": "jsonl",
+    "parquet": "parquet",
+    "md": "markdown",
+    "txt": "table",
+    "": "table",
+}
+
+
 def format_of(form: Format | None, output: Path | None) -> Format:
     """The format that is asked for, or that the name of the output speaks of.
 
@@ -111,14 +122,22 @@ def format_of(form: Format | None, output: Path | None) -> Format:
     ('csv', 'table', 'table')
     """
     ending = "" if output is None else output.suffix.lower().removeprefix(".")
-    named: dict[str, Format] = {"csv": "csv", "json": "json", "jsonl": "jsonl", "parquet": "parquet", "md": "markdown"}
-    return form or named.get(ending, "table")
+    found = form or _ENDINGS.get(ending)
+    if found is None:
+        known = ", ".join(f".{e}" for e in _ENDINGS if e)
+        raise click.UsageError(f"no format is named by .{ending}: give --format, or a name that ends in {known}")
+    return found
 
 
 def terms_options(command: Command) -> Command:
     """``--within --max-charge``."""
     for option in (
-        click.option("--max-charge", type=float, metavar="EPSILON", help="Charge at most this; 0 for what is free."),
+        click.option(
+            "--max-charge",
+            type=click.FloatRange(min=0),
+            metavar="EPSILON",
+            help="Charge at most this; 0 for what is free.",
+        ),
         within_option,
     ):
         command = option(command)
@@ -127,7 +146,7 @@ def terms_options(command: Command) -> Command:
 
 within_option = click.option(
     "--within",
-    type=float,
+    type=click.FloatRange(min=1),
     metavar="COUNTS",
     help="Pay for a 95 % bound of so many counts, from what the owner set aside.",
 )

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @database_argument
-@click.option("--table", "tables", multiple=True, help="Only this table; repeatable. Default: every table.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="Only this table; repeatable. Default: every table."
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml.")
 @click.option("--force", is_flag=True, help="Overwrite an existing policy.")
 @click.option(
@@ -80,9 +82,9 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 @click.option("--verify", is_flag=True, help="Read every row again, and say which ledger these rows have.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
 def check(database: DatabasePath, policy: Path | None, verify: bool, as_json: bool) -> None:
-    """Owner only: count what is in no answer; exact and private.
+    """Owner only: count what the policy misses; exact and private.
 
-    Rows that are left out, and values that the policy does not declare.
+    Rows that are left out of every answer, and values that the policy does not declare.
     """
     console = Console()
     from dpsql.interface.dbapi.database import database_path, named_by_policy, source_of

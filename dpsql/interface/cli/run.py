@@ -67,12 +67,12 @@ def run(
     Of several statements --format parquet writes a file each: OUTPUT-001.parquet and so on.
     """
     console = Console()
+    refuse_own_files(output, database, policy, ledger, file)
     form = format_of(form, output)
     if resume and output is None:
         raise click.UsageError("--resume goes on with an output file: add -o FILE")
     if form == "parquet" and output is None:
         raise click.UsageError("parquet is binary: add -o FILE")
-    refuse_own_files(output, database, policy, ledger, file)
     values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _read(file)
     pieces = split(text)

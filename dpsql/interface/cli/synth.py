@@ -38,8 +38,10 @@ class _WithMethods(click.Command):
 
 @click.command(cls=_WithMethods)
 @session_options
-@click.option("--table", help="The private table. Default: the only one.")
-@click.option("--method", default="session", show_default=True, help="How it is made: one of those below.")
+@click.option("--table", metavar="NAME", help="The private table. Default: the only one.")
+@click.option(
+    "--method", default="session", show_default=True, metavar="NAME", help="How it is made: one of those below."
+)
 @click.option(
     "--workload",
     "workloads",
@@ -53,7 +55,7 @@ class _WithMethods(click.Command):
     is_flag=True,
     help="The run may also spend what is kept for first looks; questions that come later do without.",
 )
-@click.option("--rows", type=int, help="Rows to make. Default: as many as the private table has.")
+@click.option("--rows", type=int, metavar="N", help="Rows to make. Default: as many as the private table has.")
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="One of the method's own; repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random queries and values inside bins.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="OUT.parquet or OUT.csv; needed.")

@@ -99,13 +99,3 @@ def budget_object(budget: Budget) -> dict[str, Any]:
     out = asdict(budget)
     out["purses"] = {name: {"spent": spent, "planned": planned} for name, spent, planned in budget.purses}
     return out
-
-
-def prompt_budget(budget: Budget) -> str:
-    """The few characters of the prompt: what is left of epsilon, in per cent.
-
-    >>> prompt_budget(Budget(1.0, 1e-6, 0.25, 0.75, 9, 10, 8))
-    '75 %'
-    """
-    share = 100 * budget.remaining_epsilon / budget.epsilon if budget.epsilon > 0 else 0.0
-    return f"{share:.0f} %" if share >= 1 or share == 0 else "<1 %"

@@ -4,27 +4,33 @@ An analyst decides by it whether to ask: what is touched, from where it would be
 """
 
 from collections.abc import Sequence
+from math import isclose
 from textwrap import wrap
 
 from dpsql.interface.render.layout import Align, broken, grid, pairs
 from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape, shorten
-from dpsql.result import Explanation, QueryPlan
+from dpsql.result import Explanation, QueryPlan, sources
 
 LONGEST_SCOPE = 34
 LONGEST_LINE = 92
 _PLANNED = "planned from the policy and from released numbers; no row was read, nothing was charged"
 _ALIGNS: tuple[Align, ...] = ("left", "left", "right", "right", "right", "left", "right", "right")
-_SOURCES = {
-    "hypothesis": "model",
-    "hypothesis if the test passes, else a measurement": "model, if it passes",
-    "hypothesis, not certified: no test left": "model, uncertified",
-    "a measurement": "measurement",
-    "a measurement of its own": "new measurement",
-    "an equal question's answer": "given before",
-    "a measurement on demand": "new measurement",
-    "what is released already": "given before",
+SHORT = {
+    sources.MODEL: "model",
+    sources.TESTED: "model, if it passes",
+    sources.UNTESTED: "model, uncertified",
+    sources.MEASURED: "measurement",
+    sources.OWN: "new measurement",
+    sources.SPARE: "new measurement",
+    sources.ON_DEMAND: "new measurement",
+    sources.FIRST_TOUCH: "first touch",
+    sources.OWNERS_WORD: "owner's word",
+    sources.KNOWN: "given before",
+    sources.RELEASED: "given before",
 }
+"""Words for a column of a table."""
+_SURELY_PAID = frozenset((sources.OWN, sources.ON_DEMAND))
 
 
 def render_explanation(explanation: Explanation, style: Style) -> list[str]:
@@ -57,7 +63,7 @@ def _row(plan: QueryPlan, style: Style) -> list[str]:
         f"{plan.queries:,}",
         f"{plan.cells:,}",
         "" if plan.support is None else f"{plan.support:,}",
-        _SOURCES.get(plan.source, escape(plan.source)),
+        SHORT.get(plan.source, escape(plan.source)),
         _error(plan, style),
         epsilon(plan.worst_charge),
     ]
@@ -87,11 +93,18 @@ def _charge(explanation: Explanation) -> list[tuple[str, str]]:
 
 
 def _worst(explanation: Explanation) -> str:
-    amount = epsilon(explanation.worst_charge)
-    if any(p.source in ("a measurement of its own", "a measurement on demand") for p in explanation.plans):
-        return f"epsilon {amount}"
-    may = ", nothing where the model is right" if any(p.worst_charge > 0 for p in explanation.plans) else ""
-    return f"at most epsilon {amount}{may}"
+    """What it costs at most, how much of that for what is measured first, and whether a right model spares the rest."""
+    charged = [p for p in explanation.plans if p.worst_charge > 0]
+    kinds, whole = {p.source for p in charged}, explanation.worst_charge
+    later = sum(p.worst_charge for p in charged)
+    amount = f"{'' if kinds and kinds <= _SURELY_PAID else 'at most '}epsilon {epsilon(whole)}"
+    tested = kinds == {sources.TESTED}
+    if isclose(later, whole, rel_tol=1e-6):
+        return f"{amount}, nothing where the model is right" if tested else amount
+    if later > whole or not explanation.plans:  # without a plan it is more than a first look: groups not yet known
+        return amount
+    rest = ", the rest only where the model is wrong" if tested else ""
+    return f"{amount}: {epsilon(whole - later)} for what is measured first{rest}"
 
 
 def _take(cells: Sequence[str], positions: Sequence[int]) -> list[str]:

@@ -10,7 +10,7 @@ from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape
 from dpsql.result import Answer, Budget, ErrorKind, Result
 
-_WORDS = {"public": "public", "hypothesis": "from the model", "measurement": "measured", "cache": "answered before"}
+_WORDS = {"public": "public", "hypothesis": "from the model", "measurement": "measured"}
 
 _KINDS: dict[ErrorKind, tuple[str, ...]] = {
     "exact": ("95 %",),

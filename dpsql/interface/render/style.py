@@ -32,10 +32,6 @@ class Style:
     def rule(self) -> str:
         return "─" if self.unicode else "-"
 
-    @property
-    def at_most(self) -> str:
-        return "≤" if self.unicode else "<="
-
     def bold(self, text: str) -> str:
         return self._paint(text, "1")
 

@@ -4,6 +4,11 @@ from typing import NamedTuple
 
 from dpsql.interface.splitter import Piece, command_start, split
 
+LEAVING = ("quit", "exit")
+HELP = "help"
+_WORDS = (*LEAVING, HELP)
+"""Commands without a sign before them, on a line of their own: no statement begins with one."""
+
 
 class Input(NamedTuple):
     """A command or a statement, and where its first character stands: ``line`` and ``column`` count from 1."""
@@ -14,7 +19,8 @@ class Input(NamedTuple):
 
 
 class LineReader:
-    r"""Gathers lines into inputs: a line that starts with ``\`` or ``.``, or a statement up to its semicolon.
+    r"""Gathers lines into inputs: a line that starts with ``\`` or ``.``, a word as
+    ``quit`` alone on its line, or a statement up to its semicolon.
 
     A command that begins with ``\`` may also stand in the midst of a statement, which then goes on behind it: no
     statement of DuckDB's has a backslash outside strings, names and comments.
@@ -74,10 +80,10 @@ class LineReader:
 
 
 def is_command(line: str) -> bool:
-    r"""Whether a line is a command of the shell: ``\d``, ``.read``.
+    r"""Whether a line is a command of the shell: ``\d``, ``.read``, ``quit``.
 
-    >>> is_command("\\d adult"), is_command(".read x.sql"), is_command(".5 + 1")
-    (True, True, False)
+    >>> [is_command(line) for line in ("\\d adult", ".read x.sql", ".5 + 1", "Quit\n", "quit x")]
+    [True, True, False, True, False]
     """
-    text = line.lstrip()
-    return text.startswith("\\") or (text.startswith(".") and text[1:2].isalpha())
+    text = line.strip()
+    return text.startswith("\\") or (text.startswith(".") and text[1:2].isalpha()) or text.lower() in _WORDS

@@ -25,8 +25,6 @@ from dpsql.interface.shell.shell import Shell
 from dpsql.interface.splitter import command_start, is_complete
 from dpsql.ledger import default_state_directory
 
-_WORDS = ("quit", "exit", "help")
-
 
 def run_prompt(
     shell: Shell,
@@ -75,7 +73,7 @@ def run_input(shell: Shell, text: str) -> str:
 
     Returns the statement in whose midst a command was entered, for the next prompt to go on with.
     """
-    if is_command(text) or text.strip().lower() in _WORDS:
+    if is_command(text):
         shell.handle(text)
         return ""
     reader = LineReader()
@@ -130,8 +128,7 @@ def _bindings() -> KeyBindings:
     def _(event: KeyPressEvent) -> Any:
         buffer = event.current_buffer
         text = buffer.text
-        ended = is_command(text) or is_complete(text) or _ends_with_command(text)
-        if ended or text.strip().lower() in _WORDS:
+        if is_command(text) or is_complete(text) or _ends_with_command(text):
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")

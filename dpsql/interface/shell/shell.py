@@ -19,7 +19,7 @@ from dpsql.interface.render.layout import pairs
 from dpsql.interface.render.listing import render_columns, render_public, render_tables
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.style import escape
-from dpsql.interface.shell.line_reader import Input
+from dpsql.interface.shell.line_reader import HELP, LEAVING, Input
 from dpsql.interface.splitter import place_of
 from dpsql.result import NO_TERMS, Terms
 
@@ -31,7 +31,7 @@ COMMANDS = (
     ("\\within N", "pay for a 95 % bound of N counts from now on; \\within off ends it"),
     ("\\hide", "leave out groups whose counts are within their errors, or show them again"),
     ("\\timing", "show the time each statement takes, or stop"),
-    ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown"),
+    ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown; alone: as what they are written"),
     (".read FILE", "run the statements and commands in a file"),
     ("\\?", "this list"),
     ("\\q", "leave; so do Ctrl-D, quit and exit"),
@@ -68,9 +68,9 @@ class Shell:
         try:
             if text.startswith(("\\", ".")):
                 self._command(text)
-            elif text.lower() in ("quit", "exit"):
+            elif text.lower() in LEAVING:
                 self.leaving = True
-            elif text.lower() == "help":
+            elif text.lower() == HELP:
                 self._help("")
             else:
                 self._statement(text)
@@ -174,6 +174,9 @@ class Shell:
         self.console.notice(f"timing is {'on' if self._timing else 'off'}")
 
     def _set_format(self, name: str) -> None:
+        if not name.rstrip("; "):
+            self.console.notice(f"results as {self._format}")
+            return
         for form in SHELL_FORMATS:
             if form == name.rstrip("; ").lower():
                 self._format = form
@@ -189,12 +192,17 @@ class Shell:
         path = Path(name.strip("'\""))
         if path.suffix.lower() != ".sql":  # a syntax error quotes the text that it is about
             raise ProgrammingError(".read takes files of SQL, which end in .sql", hint="write .read queries.sql")
+        text, said, hint = None, "", "check the path"
         try:
             text = path.expanduser().read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            said = f"there is no file {name[:200]}"
+        except UnicodeDecodeError:
+            said, hint = f"cannot read {name[:200]} as UTF-8 text", "save or convert it as UTF-8"
         except (OSError, ValueError, RuntimeError):  # the last: ~ of a user that there is not
-            text = None
+            said = f"cannot read {name[:200]}"
         if text is None:
-            raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
+            raise OperationalError(said, hint=hint)
         self._files.append(path.name)
         try:
             self._read_lines(self, StringIO(text, newline=""))

@@ -19,7 +19,6 @@ Synchronous = Literal["FULL", "OFF"]
 BUSY_SECONDS = 20.0
 """For another process that is writing to a ledger."""
 _LEVELS = {"FULL": 2, "OFF": 0}
-DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 

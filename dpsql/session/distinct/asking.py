@@ -6,7 +6,7 @@ from dataclasses import replace
 from dpsql.confidence import error_bound
 from dpsql.errors import BudgetExhausted, UnsupportedQuery
 from dpsql.query.summary import Distinct
-from dpsql.result import Answer, QueryPlan, Terms
+from dpsql.result import Answer, QueryPlan, Terms, sources
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import (
     Question,
@@ -82,11 +82,11 @@ def plans_of(asker: Asker, questions: Sequence[Question]) -> tuple[QueryPlan, ..
     for question in questions:
         unknown = [] if touched_first(asker, question) else missing(asker, [question])
         found = priced(asker, unknown)
-        source, charge = ("a measurement of its own", asker.plan.as_epsilon(worst_units(asker, [question])))
+        source, charge = sources.OWN, asker.plan.as_epsilon(worst_units(asker, [question]))
         if touched_first(asker, question):
-            source = "the first touch of the column"
+            source = sources.FIRST_TOUCH
         elif not found:
-            source = "an equal question's answer"
+            source = sources.KNOWN
         numbers = numbers_of(asker, question)
         sds = [float(p.sigma) for p in found] if numbers is None else [n.sd for n in numbers]
         queries = [t.query for c in question.counts for t in c.rows.terms]

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 
 from dpsql.confidence import error_bound
 from dpsql.query import LinearQuery
-from dpsql.result import Explanation, Note, QueryPlan, Terms
+from dpsql.result import Explanation, Note, QueryPlan, Terms, sources
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
 from dpsql.session.route import by_outline
 from dpsql.session.terms.price import Priced
 from dpsql.session.terms.within import Offer, offer
 from dpsql.sql.statement import Statement
-
-ON_DEMAND_SOURCE = "a measurement on demand"
-_FREE_SOURCE = "what is released already"
 
 
 def explained_within(statement: Statement, queries: Sequence[LinearQuery], asker: Asker, terms: Terms) -> Explanation:
@@ -47,7 +44,7 @@ def _free_plan(queries: Sequence[LinearQuery], offered: Offer) -> QueryPlan:
     errors = [a.error for q in queries if (a := offered.free[q.digest]).error is not None]
     first = queries[0]
     return QueryPlan(
-        first.table, first.touched, first.cells, None, len(queries), _FREE_SOURCE, max(errors, default=None), 0.0
+        first.table, first.touched, first.cells, None, len(queries), sources.RELEASED, max(errors, default=None), 0.0
     )
 
 
@@ -57,5 +54,5 @@ def _paid_plan(release: Priced, asker: Asker) -> QueryPlan:
     error = max(error_bound(sigma * sd, not q.is_indicator) for q, sd in zip(queries, release.sds, strict=True))
     first, charge = queries[0], asker.plan.as_epsilon(release.share.units)
     return QueryPlan(
-        first.table, first.touched, first.cells, None, len(queries), ON_DEMAND_SOURCE, float(error), charge
+        first.table, first.touched, first.cells, None, len(queries), sources.ON_DEMAND, float(error), charge
     )

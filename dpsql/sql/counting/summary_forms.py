@@ -19,6 +19,7 @@ from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.pieces import TooLarge
 from dpsql.sql.counting.values.cells import Ends, cell_number, joined_values
 from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.public_sql import COUNT_TEXT
 from dpsql.sql.statement import Aggregate
 from dpsql.sql.text.limits import LARGEST_VALUE, MAX_COUNTED_VALUES
 from dpsql.sql.text.parse import to_sql
@@ -106,7 +107,8 @@ def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple
         raise UnsupportedQuery(reason, hint="summarise steps of it, as in x // 10, in fewer groups")
     of_values = inner.group_type(-1) if asked.column is None else asked.column.sql_type
     if asked.kind == "sum_distinct" and not is_number(released_type(of_values)):
-        raise DataError(f"SUM and AVG need numbers, not {of_values}", hint="cast the expression to a number")
+        hint = COUNT_TEXT if of_values == "VARCHAR" else "cast the expression to a number"
+        raise DataError(f"SUM and AVG need numbers, not {of_values}", hint=hint)
     sql_type = _result_type(asked.kind, of_values)
     found: dict[tuple[Value, ...], list[Cell]] = {group: [] for group in lowering.groups}
     for (*group, shown), rows in zip(inner.groups, inner.counts(), strict=True):

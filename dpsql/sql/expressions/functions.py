@@ -86,6 +86,8 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 )
 """Aggregates that are functions of several counting questions: each name with the one whose meaning it has."""
 REGRESSION = frozenset({"regr_avgx", "regr_avgy", "regr_count"})
+ANSWERED = frozenset(LOWERED) | frozenset(SUMMARIES) | REGRESSION
+"""Aggregates over private rows that are answered."""
 COUNTS = frozenset(name for name, meaning in LOWERED.items() if meaning in ("count", "count_if"))
 
 AGGREGATE = frozenset(LOWERED) | _names(
@@ -130,8 +132,8 @@ def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
         return "position(... IN ...) is not answered", "write strpos(text, part)"
     if name in INSTEAD:
         return f"the function {name} is not answered", INSTEAD[name]
-    known = sorted(SCALAR if private else RELEASED)
-    close = get_close_matches(name, known, 1, cutoff=0.8)
+    known = sorted(SCALAR | ANSWERED if private else RELEASED)
+    close = [] if name in known else get_close_matches(name, known, 1, cutoff=0.8)
     hint = f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions that are answered"
     return f"the function {name[:60]} is not answered", hint
 

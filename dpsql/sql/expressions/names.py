@@ -24,6 +24,8 @@ from dpsql.sql.text.spellings import DATABASE, SCHEMA
 
 _FEWEST, _SOME, _MOST = 4, 20, 200
 """Steps of a number column that a hint names: tens, while they are some, else powers of ten that make at least 20."""
+FIRST_NAMES = 8
+"""Columns of a table that a hint names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +222,16 @@ def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
     elif isinstance(around, exp.Anonymous) and around.expressions[0] is node and node.name.upper() in PARTS:
         hint = f"write the part between quotes: {shown}"
     known = [n for n, _ in scope.names.values()]
-    return unknown(text, node, "column", node.name, known, scope.table.name, hint or _stands_alone(node))
+    return unknown(
+        text, node, "column", node.name, known, scope.table.name, hint or _stands_alone(node) or _columns(known)
+    )
+
+
+def _columns(known: Sequence[str]) -> str:
+    """The columns that a table has, by their first names."""
+    more = len(known) - FIRST_NAMES
+    shown = ", ".join(written(name) for name in known[:FIRST_NAMES])
+    return f"columns: {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _stands_alone(node: exp.Column) -> str | None:

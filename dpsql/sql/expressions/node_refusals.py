@@ -63,6 +63,7 @@ _NO_LAMBDA = "write the condition with AND, OR and CASE"
 
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
+        "average": "write avg(x)",
         "bool": "write CAST(x AS BOOLEAN)",
         "charindex": "write strpos(text, part)",
         "convert": "write CAST(x AS type)",

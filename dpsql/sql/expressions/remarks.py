@@ -25,6 +25,7 @@ from dpsql.domain import (
     TextDomain,
     undeclared_become,
 )
+from dpsql.shortened import shortened
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.statement import Remark
 from dpsql.sql.text.parse import to_sql
@@ -152,8 +153,7 @@ def _written(node: exp.Expr) -> str:
     """A condition as it was written, shortened."""
     if isinstance(node, exp.In) and len(node.expressions) > SHOWN:
         return f"{_written(node.this)} IN (...)"
-    text = to_sql(node, normalize_functions=False)
-    return text if len(text) <= _LONGEST_CONDITION else text[: _LONGEST_CONDITION - 3] + "..."
+    return shortened(to_sql(node, normalize_functions=False), _LONGEST_CONDITION)
 
 
 def clip_remarks(table: TableDomain, columns: Iterable[str]) -> list[Remark]:

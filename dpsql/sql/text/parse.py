@@ -35,7 +35,6 @@ _CALLED = frozenset((*DuckDB.Parser.FUNCTIONS, *DuckDB.Parser.FUNCTION_PARSERS))
 _STAR_FOLLOWS = frozenset({TokenType.SELECT, TokenType.COMMA, TokenType.DOT, TokenType.DISTINCT})
 MAX_WAITING_JOINS = 8
 _WITHOUT_CONDITION = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
-_NAMES_PARAMETER = frozenset({TokenType.VAR, TokenType.NUMBER})
 _BEFORE_COLON = frozenset(
     {
         *(TokenType.STRING, TokenType.IDENTIFIER, TokenType.VAR, TokenType.NUMBER),

@@ -144,8 +144,7 @@ def test_a_public_form_is_exact(integer: bool, value: float) -> None:
 @pytest.mark.parametrize(
     ("sources", "least"),
     [
-        (["public", "cache"], "cache"),
-        (["cache", "measurement"], "measurement"),
+        (["public", "measurement"], "measurement"),
         (["measurement", "hypothesis", "public"], "hypothesis"),
         (["public"], "public"),
         ([], "public"),

@@ -77,3 +77,29 @@ def test_other_types_are_told_to_be_cast() -> None:
     with closing(public), pytest.raises(ProgrammingError, match="explicit cast") as caught:
         public.run("SELECT d > 5 FROM t", {}, ["t"])
     assert caught.value.hint.startswith("cast one of the two")
+
+
+@pytest.mark.parametrize("operator", ["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE", "GLOB"])
+def test_patterns_of_what_is_no_text_are_shown_as_they_are_written(operator: str) -> None:
+    public = DuckDbPublicSql({"t": pa.table({"d": pa.array([0], pa.date32())})}.__getitem__)
+    with closing(public):
+        with pytest.raises(ProgrammingError, match=rf"'{operator}\(DATE, ") as caught:
+            public.run(f"SELECT d {operator} 'a%' FROM t", {}, ["t"])
+        assert "~" not in str(caught.value)
+        assert "CAST(x AS VARCHAR) LIKE 'a%'" in caught.value.hint
+        public.run(f"SELECT CAST(d AS VARCHAR) {operator} 'a%' FROM t", {}, ["t"])
+
+
+def test_a_function_that_takes_no_such_types_is_told_to_be_given_others() -> None:
+    public = DuckDbPublicSql({"t": pa.table({"d": pa.array([0], pa.date32())})}.__getitem__)
+    with closing(public), pytest.raises(ProgrammingError, match="argument types 'abs") as caught:
+        public.run("SELECT abs(d) FROM t", {}, ["t"])
+    assert caught.value.hint.startswith("cast to a type that is taken here")
+
+
+@pytest.mark.parametrize("name", ["x", "s.x"])
+def test_a_column_that_a_subquery_does_not_have_is_told_where_to_find_one(name: str) -> None:
+    public = DuckDbPublicSql({"t": pa.table({"a": [1]})}.__getitem__)
+    with closing(public), pytest.raises(ProgrammingError, match='"x"') as caught:
+        public.run(f"SELECT {name} FROM (SELECT a AS y FROM t) AS s", {}, ["t"])
+    assert caught.value.hint == "name a column of the inner SELECT as it is called there, by its alias if it has one"

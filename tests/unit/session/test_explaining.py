@@ -129,7 +129,7 @@ def test_the_budget_has_an_outlook_for_each_table(many: dpsql.Connection, few: d
     ]
     assert [t.table for t in many.budget.tables] == ["people", "visits"]
     assert all(t.error is not None and t.error > 0 for t in many.budget.tables)
-    assert [name for name, _, _ in few.budget.purses] == ["questions", "row counts"]
+    assert [purse.name for purse in few.budget.purses] == ["questions", "row counts"]
     assert many.budget.questions_left is None
 
 

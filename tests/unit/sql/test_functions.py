@@ -108,6 +108,10 @@ def test_expressions_mean_the_same_after_printing(expression: str) -> None:
 
 def test_hints_for_refused_functions() -> None:
     assert function_refusal("lowr", private=True)[1] == "did you mean lower?"
+    assert function_refusal("countt", private=True)[1] == "did you mean count?"
+    assert function_refusal("medain", private=True)[1] == "did you mean median?"
+    assert function_refusal("average", private=True)[1] == "write avg(x)"
+    assert "avg" not in function_refusal("array_ag", private=True)[1]  # no aggregate that would be refused, too
     assert "clock" in function_refusal("now", private=True)[0]
     assert "random" in function_refusal("uuid", private=False)[0]
     assert "docs/sql.md" in function_refusal("zzz", private=False)[1]

@@ -27,7 +27,6 @@ class CellValues:
     low: _Floats
     high: _Floats
     value: Bound
-    binned: bool
 
     @classmethod
     def of(cls, table: TableDomain, evaluator: Evaluator, grids: Grids, value: Bound) -> "CellValues | None":
@@ -39,12 +38,12 @@ class CellValues:
         domain, line = table.finite_domain(column), value.straight
         if line is not None and isinstance(domain, NumberDomain) and domain.is_binned:
             ends = [line.scale * np.array(e) + line.shift for e in (domain.edges[:-1], domain.edges[1:])]
-            return cls(column, np.minimum(*ends), np.maximum(*ends), value, True)
+            return cls(column, np.minimum(*ends), np.maximum(*ends), value)
         (axis,) = grids.check(value.columns)
         if axis.points is not None or axis.classes is not None:
             return None
         numbers = evaluator.numbers(grids, value).numbers.astype(np.float64)
-        return cls(column, numbers, numbers, value, False)
+        return cls(column, numbers, numbers, value)
 
     def spans(self, counts: Sequence[Form], whole: Span) -> tuple[Span, ...]:
         """Of the rows of each count; ``()`` where none of them is about the column. ``whole``: of all rows."""
