@@ -65,7 +65,7 @@ def _idle(mechanism: Mechanism) -> list[str]:
 
 def _of_many_values(table: TableDomain, column: IntegerDomain) -> str:
     values = f"{table.name}.{column.name} has {column.high - column.low + 1:,} values, each of which is counted"
-    return f'{values}: a first look takes long, and does not of an amount with type = "number"'
+    return f'{values}: a first look takes long, and does not with type = "number", step = 1'
 
 
 def _identifiers(table: TableDomain, columns: Collection[str]) -> tuple[list[str], list[str]]:
