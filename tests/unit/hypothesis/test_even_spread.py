@@ -174,7 +174,7 @@ def test_of_many_values_rows_may_be_half_as_far_again_from_even(size: int, smoot
 
 def values(cells: Estimates, *, even: bool) -> tuple[float, float, float]:
     """Of single values of the last half: how many are inside their bars, the mean error, and the mean bar."""
-    rules, inside, off, bars = replace(NEWEST, evenly=even, smooth=False), [], [], []
+    rules, inside, off, bars = replace(NEWEST, evenly=even, smooth=False, cut_off=False), [], [], []
     total = float(cells.sum())
 
     def fit(found: list[Measurement]) -> WideHypothesis:
