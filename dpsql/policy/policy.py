@@ -152,7 +152,7 @@ class Policy:
         most = tuple((t.name, *said) for t in self.tables for said in t.most_rows.items())
         if most:
             digest = sha256(repr((digest, "max_rows_per_value", most)).encode()).hexdigest()
-        steps = tuple((t.name, c.name, c.step) for t in self.tables for c in t.columns if _has_step(c))
+        steps = tuple((t.name, c.name, Fraction(c.step)) for t in self.tables for c in t.columns if _has_step(c))
         if steps:
             digest = sha256(repr((digest, "step", steps)).encode()).hexdigest()
         said = [(t, [(c.name, Fraction(c.weight)) for c in t.text]) for t in self.tables if t.weighs]

@@ -102,14 +102,14 @@ def _ends() -> Estimates:
     """``upper_end`` at each of the ratios, in units of sd."""
     out = []
     for r in _RATIOS.tolist():
-        least, low, high = OUTSIDE * _beyond(0.0, r), 0.0, 2.0
+        least, low, high = OUTSIDE * _tail(0.0, r), 0.0, 2.0
         for _ in range(_STEPS):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if _beyond(middle, r) > least else (low, middle)
+            low, high = (middle, high) if _tail(middle, r) > least else (low, middle)
         out.append(high)
     return np.array(out)
 
 
-def _beyond(t: float, r: float) -> float:
+def _tail(t: float, r: float) -> float:
     """exp(-r t) Phi(-t) - exp(r^2 / 2) Phi(-t - r)."""
     return 0.5 * (exp(-r * t) * erfc(t / sqrt(2.0)) - exp(r * r / 2.0) * erfc((t + r) / sqrt(2.0)))
