@@ -305,8 +305,9 @@ def _draft_number(column: ColumnSchema) -> Drafted:
         ends = f"min = {floor(low)}, max = {ceil(high)}"
         return Drafted(f'type = "number", {ends}{step}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}")
     bins = bins_of(column)
-    high = 100 if bins.isdigit() else 10_000
-    return Drafted(f'type = "number", min = 0, max = {high}{step}, bins = {bins}', "CHECK: the range and the bins")
+    high, note = 100 if bins.isdigit() else 10_000, "CHECK: the range and the bins"
+    note += "" if step or bins.isdigit() else "; where it is money, step = 0.01"
+    return Drafted(f'type = "number", min = 0, max = {high}{step}, bins = {bins}', note)
 
 
 def _digits(sql_type: str) -> int:

@@ -78,9 +78,7 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules, u
     for group, (answer, form) in enumerate(zip(answers, aggregate.numerator, strict=True)):
         sign = 1 if form.is_count else aggregate.sign(group, conditions=rules.signed)
         end = most if form.of_rows is not None else None
-        if (
-            end is None and most is not None and aggregate.of_rows
-        ):  # where conditions cut bins in several ways, as in value * value > 9
+        if end is None and most is not None and aggregate.of_rows:  # its bins are cut in several ways, as by x * x > 9
             end = max(most, ceil(answer.value or 0))
         out.append(shown_count(answer, sign, end) if sign else answer)
     return tuple(out)
