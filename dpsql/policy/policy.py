@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Literal, TypeGuard
+from typing import Literal
 
 from dpsql.domain import ColumnDomain, NumberDomain, TableDomain, row_count_obstacle
 from dpsql.errors import PolicyError
@@ -152,7 +152,8 @@ class Policy:
         most = tuple((t.name, *said) for t in self.tables for said in t.most_rows.items())
         if most:
             digest = sha256(repr((digest, "max_rows_per_value", most)).encode()).hexdigest()
-        steps = tuple((t.name, c.name, Fraction(c.step)) for t in self.tables for c in t.columns if _has_step(c))
+        numbers = [(t.name, c) for t in self.tables for c in t.columns if isinstance(c, NumberDomain)]
+        steps = tuple((name, c.name, Fraction(c.step)) for name, c in numbers if c.step is not None)
         if steps:
             digest = sha256(repr((digest, "step", steps)).encode()).hexdigest()
         said = [(t, [(c.name, Fraction(c.weight)) for c in t.text]) for t in self.tables if t.weighs]
@@ -199,10 +200,6 @@ def _formerly(column: ColumnDomain) -> ColumnDomain:
     if isinstance(column, NumberDomain) and column.former:
         return replace(column, edges=column.former, former=())
     return column
-
-
-def _has_step(column: ColumnDomain) -> TypeGuard[NumberDomain]:
-    return isinstance(column, NumberDomain) and column.step is not None
 
 
 def _is_null_outside(column: ColumnDomain) -> bool:
