@@ -155,7 +155,8 @@ def test_ends_of_a_type_are_told_apart(uri: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["timestamp", "timestamptz", "time"])
 def test_moments_are_known_again_in_duckdb(uri: str, kind: str) -> None:
     """All that both databases have: before Christ, before 1970, to the microsecond."""
-    early, late = ("4714-11-24", "0001-01-01", "0044-03-15"), ("0001-01-01", "1969-12-31", "2000-01-01", "294246-12-31")
+    last = "294246-12-31" if kind == "timestamp" else "9999-12-31"  # DuckDB 1.5 writes far moments of a zone wrongly
+    early, late = ("4714-11-24", "0001-01-01", "0044-03-15"), ("0001-01-01", "1969-12-31", "2000-01-01", last)
     hours = ("00:00:00", "00:00:00.000001", "23:59:59.999999")
     if kind == "time":
         values = [*hours, "24:00:00"]
