@@ -97,6 +97,13 @@ def test_several_columns_older_rules_and_constants() -> None:
     assert np.allclose(together, [off(ROWS, query("a", row)) for row in np.eye(6)])
 
 
+def test_cells_that_were_not_measured_move_nothing() -> None:
+    parts = Measurement("t", (Axis(("a",), np.arange(6) // 3, 2),), np.array([1_400, 100]), 5.0)
+    coverage = Coverage(TABLE, float(ROWS.sum()), [parts])
+    known = CutOff(SingleColumns(coverage, lambda _: ROWS), lambda asked: coverage.noise(asked, 0.0, []), used=True)
+    assert float(known.off(Crosstab.of([query("a", np.eye(6)[4])]).choices)) == 0.0
+
+
 def coverage_of(rows: Estimates, sigma: float, *, used: bool) -> tuple[float, float]:
     """Of the values of a column that are shown as 0: the share inside their bars, and the mean bar. Beside it are four
     columns that tell nothing of it; noise of single columns has twice the sd of that of pairs."""

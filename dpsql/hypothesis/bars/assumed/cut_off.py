@@ -46,7 +46,10 @@ class CutOff:
 
     def moves(self, factors: Sequence[Factor]) -> Estimates:
         """The same of factors over one column, float64, shape (factors,): from what each takes in to the upper end
-        of what it may take in, or of what it leaves out, which is as far off."""
+        of what it may take in, or of what it leaves out, which is as far off. 0 where cells were not measured one by
+        one: nothing is known then of what their noise did."""
+        if self._single.sigma(factors[0].columns[0]) >= self._single.row_count:
+            return np.zeros(len(factors))
         moved = self._beyond(factors)
         for i in self._nearly_all(factors):
             contrary = replace(factors[i], weights=factors[i].unit - factors[i].weights)
