@@ -18,7 +18,7 @@ from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
 _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
-NEWEST_MODELS = 37
+NEWEST_MODELS = 38
 """The version of the rules by which new ledgers are modelled: the last of ``dpsql.hypothesis.rules``."""
 _FIRST_MODELS = 1  # of plans that do not say
 _LATER = ("questions", "spares", "spare_units", "on_demand_units")

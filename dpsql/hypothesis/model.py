@@ -16,6 +16,7 @@ from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.leaning import crowding
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.values.by_value import ByValue, Cells, OfStrings
+from dpsql.hypothesis.values.hidden_rows import hidden_rows
 from dpsql.hypothesis.values.positions import Positions
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Factor, Key, KeyedFactor, LinearQuery
@@ -66,6 +67,7 @@ class TableModel:
         self._pairs_beside: dict[tuple[str, str], tuple[int, list[tuple[float, Labels]]]] = {}
         self._asked_by_value: Memo[ByValue] = Memo(KEPT_BY_VALUE)
         self._positions: dict[str, tuple[int, Positions]] = {}
+        self._hidden_rows: dict[str, tuple[int, Estimates]] = {}
         self._measured_positions: dict[str, Measurement] = {}
         self._counted_values: dict[str, Measurement] = {}
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
@@ -181,9 +183,17 @@ class TableModel:
     @property
     def _cells(self) -> Cells:
         count = self.hypothesis.answer if self.construction is None else self.construction.answer
-        rows = self.hypothesis.contingency
+        rows, noise = self.hypothesis.contingency, self._noise_beside
         strings = OfStrings(self._crowding, self._listed_noise)
-        return Cells(self.estimate, count, lambda c: rows((c,)), self.row_count, self._noise_beside, strings)
+        return Cells(self.estimate, count, lambda c: rows((c,)), self.row_count, noise, strings, self._hidden)
+
+    def _hidden(self, column: str) -> Estimates:
+        known = self._hidden_rows.get(column)
+        if known is None or known[0] != self.version:
+            domain, rows = self.table.finite_domain(column), self.hypothesis.contingency((column,))
+            known = self.version, hidden_rows(domain, rows, self.hypothesis.measurements)
+            self._hidden_rows[column] = known
+        return known[1]
 
     def _crowding(self, keyed: KeyedFactor, column: str) -> float:
         sparse = self.sparse(keyed.text_columns)

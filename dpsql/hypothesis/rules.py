@@ -103,7 +103,8 @@ class ModelRules:
     ``compared``: whether those of conditions that compare columns know what the parts of these leave open.
     ``contradicted``: whether those of lists are as wide as what was measured of them where that contradicts estimates.
     ``evenly``: whether they know what answers would be were rows spread evenly where noise hides how they are.
-    ``cut_off``: whether they know what may be in cells that noise took to 0.
+    ``cut_off``: whether they know what may be in cells that noise took to 0, ``crowded_ends``: and what noise hides
+    at 0 and at the ends of a number's range.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
     first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
@@ -240,9 +241,11 @@ class ModelRules:
     nested_crowds: bool = True
     peaks: bool = True
     cut_off: bool = True
+    crowded_ends: bool = True
 
 
-_THIRTY_SIXTH = ModelRules(cut_off=False)
+_THIRTY_SEVENTH = ModelRules(crowded_ends=False)
+_THIRTY_SIXTH = replace(_THIRTY_SEVENTH, cut_off=False)
 _THIRTY_FIFTH = replace(_THIRTY_SIXTH, peaks=False)
 _THIRTY_FOURTH = replace(_THIRTY_FIFTH, fewer_strings=False, strings_beside=False, nested_crowds=False)
 _THIRTY_THIRD = replace(_THIRTY_FOURTH, selected_counts=False, stretches=4)
@@ -339,7 +342,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         34: _THIRTY_FOURTH,
         35: _THIRTY_FIFTH,
         36: _THIRTY_SIXTH,
-        37: ModelRules(),
+        37: _THIRTY_SEVENTH,
+        38: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

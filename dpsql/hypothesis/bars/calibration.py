@@ -11,6 +11,7 @@ import numpy as np
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.assumed.compared import Compared
+from dpsql.hypothesis.bars.assumed.crowded_ends import CrowdedEnds
 from dpsql.hypothesis.bars.assumed.cut_off import CutOff
 from dpsql.hypothesis.bars.assumed.even_spread import EvenSpread
 from dpsql.hypothesis.bars.assumed.excluded import Excluded
@@ -79,6 +80,7 @@ class Calibration:
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._cut_off = CutOff(single, lambda asked: coverage.noise(asked, 0.0, []), used=self._rules.cut_off)
+        self._crowded_ends = CrowdedEnds(single, used=self._rules.crowded_ends)
         self._compared = Compared(coverage, contingency)
         self._excluded = Excluded(coverage, answers, contingency)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
@@ -178,7 +180,7 @@ class Calibration:
         squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
         squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
         squares = squares + square(weight * self._shared_rows.beyond(asked, h / weight))
-        squares = squares + square(most(self._even_spread.off(asked), self._cut_off.off(asked)))
+        squares = squares + square(self._alone(asked))
         squares = squares + square(self._excluded.off(asked))
         beyond = self._of_whole(asked)
         if beyond is not None:
@@ -196,6 +198,10 @@ class Calibration:
             return [max(1, ceil(sqrt(squares)))]
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
+
+    def _alone(self, asked: Choices) -> Numbers:
+        """What single columns may hide."""
+        return most(most(self._even_spread.off(asked), self._cut_off.off(asked)), self._crowded_ends.off(asked))
 
     def _of_one(self, factors: Sequence[Factor]) -> Estimates:
         """What simulations foresee of conditions on one column and what noise may spread of them, in rows."""

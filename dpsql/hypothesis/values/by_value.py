@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import inf, prod, sqrt
+from math import hypot, inf, prod, sqrt
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.values.beside_neighbours import Beside, Met, beside_neighbours
+from dpsql.hypothesis.values.hidden_rows import crowded_cells
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.positions import SPREAD, Positions
 from dpsql.query import Estimates, Factor, KeyedFactor, LinearQuery, Weights, linear_query
@@ -38,7 +39,8 @@ class OfStrings:
 class Cells:
     """What a model says of cells: the ``estimate`` of a count of them, and ``count`` as what is not asked for again is,
     the ``rows`` of each cell of a column, those of the table, and the ``noise`` (sd, in rows) of how many rows of a bin
-    of a column meet conditions on others; what is known of listed ``strings`` there."""
+    of a column meet conditions on others; what is known of listed ``strings`` there, and the rows of each cell of a
+    column that noise may ``hide``."""
 
     estimate: _Estimate
     count: _Estimate
@@ -46,6 +48,7 @@ class Cells:
     row_count: float
     noise: Callable[[str, Sequence[Factor]], float]
     strings: OfStrings | None = None
+    hidden: Callable[[str], Estimates] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,28 @@ class ByValue:
                 beside = float(self._beside[column].sd[cell]) if column in self._beside else 0.0
                 sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2 + beside**2)))
                 added += counts * here * self._doubted(float(doubt[cell]), column, cells)
+                crowd = self._hidden(column, cell, inside, cells) / DEVIATIONS
+                sd = hypot(sd, counts * crowd) if crowd else sd
         return sd, added
+
+    def _hidden(self, column: str, cell: int, inside: Inside, cells: Cells) -> float:
+        """The rows that may crowd at one place of a bin, beyond those that its share of it takes in or leaves out."""
+        if cells.hidden is None or not self.rules.crowded_ends:
+            return 0.0
+        domain = self.table.finite_domain(column)
+        place, hidden = crowded_cells(domain).get(cell), float(cells.hidden(column)[cell])
+        if place is None or not hidden:
+            return 0.0
+        (interval,) = (i for i in self.query.intervals if i.column == column)
+        rows, place_taken = cells.rows(column), float(interval.low <= place <= interval.high)
+        of_all = float(inside.share @ rows[: len(inside.share)]) / max(float(rows.sum()), 1.0)
+        known, wanted = float(inside.share[cell]) - of_all, place_taken - of_all
+        off = sqrt(max(0.0, wanted**2 - known**2))  # bars of cells have what its share of the bin takes in
+        kept = tuple(f for f in self.query.factors if f.columns != (column,))
+        others = replace(self, query=replace(self.query, factors=kept, value=None, intervals=()))
+        shares = {i.column: self._weights[i.column] for i in self.query.intervals if i.column != column}
+        meeting = max(0.0, cells.estimate(others._weighted(shares) if shares else others.query))
+        return hidden * off * min(1.0, meeting / max(cells.row_count, 1.0))
 
     def _doubted(self, share: float, column: str, cells: Cells) -> float:
         """Of a bin the share between two round numbers that a threshold is between: of listed strings what it may be at

@@ -22,6 +22,7 @@ class SingleColumns:
     def __init__(self, coverage: Coverage, contingency: Contingency) -> None:
         self.table = coverage.table
         self.row_count = coverage.row_count
+        self.measurements = coverage.measurements
         self._coverage = coverage
         self._contingency = contingency
         self._sigmas: dict[str, float] = {}
@@ -62,7 +63,7 @@ class SingleColumns:
         number of rows."""
         known = self._sigmas.get(column)
         if known is None:
-            found = [m for m in self._coverage.measurements if column in m.columns]
+            found = [m for m in self.measurements if column in m.columns]
             known = self.row_count
             if any(m.axes[m.axis_of(column)].is_cells for m in found):
                 size = len(self.rows(column))
