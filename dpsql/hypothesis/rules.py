@@ -124,7 +124,8 @@ class ModelRules:
     whether bars of sums of several terms, and of variances, know that these are of the same rows.
 
     ``cut_classes``: bins that a condition cuts in up to so many ways are asked for one by one; of more they are one
-    weighted question, and one of what is cut.
+    weighted question, and one of what is cut. ``passed``: what is rounded in more places of a column than are looked at
+    is looked at where it passes what it is compared with.
     ``calendar``: whether long ranges of dates are also measured in longer units of the calendar. ``calendar_pairs``:
     whether those of a table of one tensor are so with other columns, too.
     ``coarse_triples``: whether three columns of wide tables of many rows are measured together, over few parts, and
@@ -242,9 +243,10 @@ class ModelRules:
     peaks: bool = True
     cut_off: bool = True
     crowded_ends: bool = True
+    passed: bool = True
 
 
-_THIRTY_SEVENTH = ModelRules(crowded_ends=False)
+_THIRTY_SEVENTH = ModelRules(crowded_ends=False, passed=False)
 _THIRTY_SIXTH = replace(_THIRTY_SEVENTH, cut_off=False)
 _THIRTY_FIFTH = replace(_THIRTY_SIXTH, peaks=False)
 _THIRTY_FOURTH = replace(_THIRTY_FIFTH, fewer_strings=False, strings_beside=False, nested_crowds=False)

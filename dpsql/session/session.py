@@ -103,6 +103,7 @@ class Session:
             cut_classes=rules.cut_classes,
             listed_by_value=rules.listed_by_value,
             stretches=FEW_STRETCHES if paid_by_each else rules.stretches,
+            passed=rules.passed,
         )
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._strings = ReleasedStrings(self._asker.states)

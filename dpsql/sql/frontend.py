@@ -51,6 +51,7 @@ class FrontEnd:
         cut_classes: int = NEWEST.cut_classes,
         listed_by_value: bool = True,
         stretches: int = NEWEST.stretches,
+        passed: bool = NEWEST.passed,
     ) -> None:
         """``distances`` and what follows: as in ``ModelRules``, those of the ledger that the statements are for."""
         products = strategy_named(policy.mechanism.strategy).products
@@ -61,7 +62,7 @@ class FrontEnd:
             most_cells=_most_cells(policy),
             products=products,
             distances=distances,
-            values=ValueRules(by_value, curves, cut_classes, listed_by_value, stretches),
+            values=ValueRules(by_value, curves, cut_classes, listed_by_value, stretches, passed=passed),
         )
         self._catalog = catalog_of(policy, public)
         self._read_with({})

@@ -75,10 +75,12 @@ class Grids:
         candidates: Candidates,
         steps: Steps = NO_STEPS,
         classes: Mapping[str, ValueClasses] = NO_CLASSES,
+        *,
+        passed: bool = True,
     ) -> None:
         self.table = table
         self.candidates, self.classes = candidates, classes
-        self.steps = steps
+        self.steps, self.passed = steps, passed
         self._axes: dict[str, GridAxis] = {}
 
     def axis(self, column: str) -> GridAxis:
@@ -89,7 +91,7 @@ class Grids:
                 strings = text_classes(column, self.candidates.get(column, frozenset()))
                 axis = GridAxis(column, strings.size, strings)
             else:
-                points = points_of(domain, self.steps[column]) if column in self.steps else None
+                points = points_of(domain, self.steps[column], passed=self.passed) if column in self.steps else None
                 classes = self.classes.get(column)
                 size = domain.size if classes is None else len(classes.values)
                 axis = GridAxis(column, size if points is None else len(points.values), None, points, classes)

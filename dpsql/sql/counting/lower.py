@@ -68,7 +68,7 @@ class Lowering:
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
         candidates = merge_candidates(bounds)
         self._steps = merged(b.steps for b in bounds)
-        self._grids = Grids(table, candidates, self._steps)
+        self._grids = Grids(table, candidates, self._steps, passed=values.passed)
         self._codes: dict[int, Codes] = {}
         self._released: dict[int, tuple[str | None, ...]] = {}
         self._awaited: set[str] = set()
@@ -102,7 +102,7 @@ class Lowering:
 
     def _list(self, candidates: Candidates) -> None:
         """Starts anew with these strings listed."""
-        self._grids = Grids(self._table, candidates, self._steps, self._grids.classes)
+        self._grids = Grids(self._table, candidates, self._steps, self._grids.classes, passed=self._values.passed)
         self._codes.clear()
         self._prefetch()
 

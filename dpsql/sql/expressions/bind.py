@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from dpsql.dialect.types import INTEGERS
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions import dates, number_predicates, string_predicates
 from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, decided, disjunction, negation
-from dpsql.sql.expressions.changes.steps import function, merged, moved
+from dpsql.sql.expressions.changes.placed import moved
+from dpsql.sql.expressions.changes.steps import merged
 from dpsql.sql.expressions.changes.straight import arithmetic
 from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
@@ -27,6 +27,7 @@ from dpsql.sql.expressions.operations import (
     cases,
     converted,
     null_only,
+    number_of,
     opposite,
     ordered,
 )
@@ -297,11 +298,7 @@ class Binder:
         constant = inner.constant if inner.literal is None or to != "DOUBLE" else about(inner.literal)
         if constant is not None:
             return cast._replace(constant=cast_constant(to, constant))
-        if to == "DOUBLE":
-            factors = inner.product if any(b.straight for b in inner.product) else ()  # whole numbers are no more
-            return cast._replace(straight=inner.straight, pieces=inner.pieces, product=factors, monotone=inner.monotone)
-        steps = function("round", [inner.known]) if to in INTEGERS else None
-        return cast if steps is None else cast._replace(steps=steps)
+        return number_of(to, cast, inner)
 
     def _extract(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "expression")

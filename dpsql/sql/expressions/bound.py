@@ -10,7 +10,8 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from dpsql.domain import Prefix, Value
-from dpsql.sql.expressions.changes.steps import NO_STEPS, Known, Pieces, Placed, Steps, merged
+from dpsql.sql.expressions.changes.placed import Known, Pieces, Placed
+from dpsql.sql.expressions.changes.steps import NO_STEPS, Steps, merged
 from dpsql.sql.expressions.changes.straight import Straight
 from dpsql.sql.expressions.number_predicates import Compared, Number
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start

@@ -16,7 +16,8 @@ from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain
 from dpsql.errors import UnknownName
 from dpsql.query import UnitTable
 from dpsql.sql.expressions.bound import Bound, Outside, Text
-from dpsql.sql.expressions.changes.steps import MOST_LINES, NO_STEPS, UNKNOWN
+from dpsql.sql.expressions.changes.placed import MOST_LINES
+from dpsql.sql.expressions.changes.steps import NO_STEPS, UNKNOWN
 from dpsql.sql.expressions.changes.straight import Straight
 from dpsql.sql.expressions.operators import PARTS
 from dpsql.sql.text.position import place, refusal

@@ -9,22 +9,24 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
+from dpsql.dialect.types import INTEGERS
 from dpsql.sql.expressions.bound import Bound, compose, constant_of, decided, merge_candidates, steps_of_all, union
 from dpsql.sql.expressions.changes.monotone import monotone_along
-from dpsql.sql.expressions.changes.steps import (
-    NO_STEPS,
-    UNKNOWN,
+from dpsql.sql.expressions.changes.placed import (
+    Known,
     Placed,
+    Rounded,
     chosen,
     curve,
     cycle,
     few,
     function,
-    merged,
     moved,
     pieces_of,
+    rounding,
     with_values,
 )
+from dpsql.sql.expressions.changes.steps import NO_STEPS, UNKNOWN, merged
 from dpsql.sql.expressions.changes.straight import arithmetic, whole
 from dpsql.sql.expressions.operators import COMPARISON, unwrap
 
@@ -92,7 +94,7 @@ def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
     known = tested.known
     constants = [c for c in constants if c.sql != "NULL"]  # which compares alike with every value
     values = [v for c in constants for v in (c.values or [c.constant if c.literal is None else about(c.literal)])]
-    if not isinstance(known, Placed):
+    if not isinstance(known, Placed) or (isinstance(known, Rounded) and None in values):
         return made
     others = {name: breaks for name, breaks in made.steps.items() if name not in known.passing}
     return made._replace(steps=merged([others, known.compared(values)]))
@@ -180,10 +182,16 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
         return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
     if name == "mod" and len(parts) == 2:
         return calculated(exp.Mod, made, *parts)
-    steps, pieces, bent = function(name, known), pieces_of(name, known), curve(name, known)
+    pieces, bent = pieces_of(name, known), curve(name, known)
     if pieces is not None:  # it may be least or most where lines meet, and is another number at turns
         return made._replace(pieces=pieces, steps=merged([made.steps, pieces.turns, pieces.kinks]))
-    return made._replace(pieces=bent) if steps is None else made._replace(steps=steps)
+    return made._replace(pieces=bent) if bent is not None else rounded_of(name, made, known)
+
+
+def rounded_of(name: str, made: Bound, known: Sequence[Known]) -> Bound:
+    """``made``, a function of these that is constant between places where it may change, if it is one."""
+    steps = function(name, known)
+    return made._replace(pieces=rounding(name, known), steps=made.steps if steps is None else steps)
 
 
 def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound], compared: Bound | None = None) -> Bound:
@@ -208,6 +216,14 @@ def converted(node: exp.Expr, made: Bound, inner: Bound) -> Bound:
     """``made``, the cast ``node`` of ``inner``; TRY_CAST makes NULL anywhere."""
     holds = isinstance(unwrap(node.this), (exp.Predicate, exp.Connector, exp.Not))
     return made._replace(voids=inner.emptied if type(node) is exp.Cast else None, holds=holds)
+
+
+def number_of(to: str, made: Bound, inner: Bound) -> Bound:
+    """``made``, a cast of ``inner`` to this type, which keeps doubles and rounds to whole numbers."""
+    if to == "DOUBLE":
+        factors = inner.product if any(b.straight for b in inner.product) else ()  # whole numbers are no more
+        return made._replace(straight=inner.straight, pieces=inner.pieces, product=factors, monotone=inner.monotone)
+    return rounded_of("round", made, [inner.known]) if to in INTEGERS else made
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.sql.expressions.changes.steps import Curve, Pieces
+from dpsql.sql.expressions.changes.placed import Curve, Pieces
 from dpsql.sql.expressions.changes.straight import Straight
 
 INVERSES = {

@@ -64,14 +64,15 @@ class Points:
 _known: Memo[Points] = Memo(KEPT_POINTS)
 
 
-def points_of(domain: FiniteDomain, breaks: Breaks) -> Points | None:
-    """The points of a binned column for expressions that change at ``breaks``; ``None`` where its cells are enough."""
+def points_of(domain: FiniteDomain, breaks: Breaks, *, passed: bool = True) -> Points | None:
+    """The points of a binned column for expressions that change at ``breaks``; ``None`` where its cells are enough.
+    ``passed``: whether lattices of too many places are looked at where a constant is passed."""
     match domain:
         case NumberDomain() if domain.is_binned:
-            key = domain, breaks
+            key = domain, breaks, passed
             known = _known.get(key)
             if known is None:
-                made = _numbers(domain, breaks)
+                made = _numbers(domain, breaks, passed=passed)
                 known = _known.put(key, made, len(made.values))
             return known
         case DateDomain() if domain.is_binned and ANYWHERE in breaks:  # else nothing changes inside of a unit
@@ -85,11 +86,11 @@ def is_unknown(points: Points | None, breaks: Breaks) -> bool:
     return points is not None and not points.unplaced.isdisjoint(breaks)
 
 
-def _numbers(domain: NumberDomain, breaks: Breaks) -> Points:
+def _numbers(domain: NumberDomain, breaks: Breaks, *, passed: bool) -> Points:
     found: list[tuple[float, int, float, float, float]] = []
     last = len(domain.edges) - 2
     inner: dict[int, list[float]] = {}
-    places, unplaced = _places(domain, breaks)
+    places, unplaced = _places(domain, breaks, passed=passed)
     for x in places:
         inner.setdefault(min(bisect_right(domain.edges, x) - 1, last), []).append(x)
     for cell, (low, high) in enumerate(pairwise(domain.edges)):
@@ -109,15 +110,18 @@ def _numbers(domain: NumberDomain, breaks: Breaks) -> Points:
     return replace(_points(domain, found), unplaced=unplaced)
 
 
-def _places(domain: NumberDomain, breaks: Breaks) -> tuple[list[float], Breaks]:
+def _places(domain: NumberDomain, breaks: Breaks, *, passed: bool) -> tuple[list[float], Breaks]:
     """Breaks inside the column's range, each with the doubles beside it; and those that are anywhere, or too many."""
     low, high = domain.edges[0], domain.edges[-1]
     unplaced, found = set[float | Lattice | Anywhere](), set[float]()
-    lattices = {b: b.inside(low, high) for b in breaks if isinstance(b, Lattice)}
+    lattices = {b[:2]: b.inside(low, high) for b in breaks if isinstance(b, Lattice)}
     many = sum(len(inside) for inside in lattices.values() if inside) > MOST_STEPS
     for b in breaks:
-        here = None if isinstance(b, Anywhere) else lattices[b] if isinstance(b, Lattice) else [b]
-        if here is None or (many and isinstance(b, Lattice)):
+        here: Sequence[float] | None = None if isinstance(b, Anywhere | Lattice) else [b]
+        if isinstance(b, Lattice):
+            here = None if many else lattices[b[:2]]
+            here = b.passed if here is None and passed else here
+        if here is None:
             unplaced.add(b)
             continue
         for x in here:  # where an expression was solved for x, rounding may move its step to a neighbour

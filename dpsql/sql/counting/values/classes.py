@@ -36,7 +36,7 @@ def classed(grids: Grids, evaluator: Evaluator, bounds: Sequence[Bound], splits:
     tied = [columns for split in splits for c in split for columns in tied_columns(grids, c)]
     wide = {name for columns in tied if prod(a.size for a in grids.ordered(columns)) > MAX_CELLS for name in columns}
     found = {name: classes for name in sorted(wide) if (classes := _classes(grids, evaluator, bounds, name))}
-    return Grids(grids.table, grids.candidates, grids.steps, found) if found else grids
+    return Grids(grids.table, grids.candidates, grids.steps, found, passed=grids.passed) if found else grids
 
 
 def _classes(grids: Grids, evaluator: Evaluator, bounds: Sequence[Bound], name: str) -> ValueClasses | None:

@@ -14,6 +14,7 @@ class ValueRules(NamedTuple):
     """``by_value`` and what follows: as in ``ModelRules``; but ``stretches`` are few where each of them is paid.
 
     ``singly``: whether more than few are single values that a condition takes: sums beside strings know no others.
+    ``passed``: whether what is rounded in too many places is looked at where it passes what it is compared with.
     """
 
     by_value: bool = True
@@ -22,6 +23,7 @@ class ValueRules(NamedTuple):
     listed_by_value: bool = True
     stretches: int = 32
     singly: bool = False
+    passed: bool = True
 
     def of_statement(self, groups: int, *, strings: bool) -> "ValueRules":
         """The rules of a statement with so many groups, which asks about ``strings`` or does not.
