@@ -137,7 +137,8 @@ class ModelRules:
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered. ``smooth``: whether what is finer than noise in such a column is shrunk before, where neighbours are alike,
     and bars are learned from what it may be. ``peaks``: whether cells that stand out of their neighbours there beyond
-    all noise are as they were measured, and possible counts those of the others.
+    all noise are as they were measured, and possible counts those of the others. ``cycles``: whether what comes again
+    each hour, day or week is none of what is shrunk.
 
     ``whole_tables``: whether tables of many rows for their cells are also measured whole. ``pure_columns``: of
     contingencies of at most so many columns the interactions are taken apart.
@@ -244,9 +245,10 @@ class ModelRules:
     cut_off: bool = True
     crowded_ends: bool = True
     passed: bool = True
+    cycles: bool = True
 
 
-_THIRTY_SEVENTH = ModelRules(crowded_ends=False, passed=False)
+_THIRTY_SEVENTH = ModelRules(crowded_ends=False, passed=False, cycles=False)
 _THIRTY_SIXTH = replace(_THIRTY_SEVENTH, cut_off=False)
 _THIRTY_FIFTH = replace(_THIRTY_SIXTH, peaks=False)
 _THIRTY_FOURTH = replace(_THIRTY_FIFTH, fewer_strings=False, strings_beside=False, nested_crowds=False)

@@ -16,6 +16,7 @@ from dpsql.hypothesis.bars.assumed.cut_off import CutOff
 from dpsql.hypothesis.bars.assumed.even_spread import EvenSpread
 from dpsql.hypothesis.bars.assumed.excluded import Excluded
 from dpsql.hypothesis.bars.assumed.lost_in_noise import LostInNoise
+from dpsql.hypothesis.bars.assumed.recurring import Recurring
 from dpsql.hypothesis.bars.assumed.shared_rows import SharedRows
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.assumed.unseen_interactions import UnseenInteractions
@@ -81,6 +82,7 @@ class Calibration:
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._cut_off = CutOff(single, lambda asked: coverage.noise(asked, 0.0, []), used=self._rules.cut_off)
         self._crowded_ends = CrowdedEnds(single, used=self._rules.crowded_ends)
+        self._recurring = Recurring(single, used=self._rules.cycles)
         self._compared = Compared(coverage, contingency)
         self._excluded = Excluded(coverage, answers, contingency)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
@@ -180,7 +182,7 @@ class Calibration:
         squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
         squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
         squares = squares + square(weight * self._shared_rows.beyond(asked, h / weight))
-        squares = squares + square(self._alone(asked))
+        squares = most(squares + square(self._alone(asked)), square(self._recurring.least(asked)))
         squares = squares + square(self._excluded.off(asked))
         beyond = self._of_whole(asked)
         if beyond is not None:

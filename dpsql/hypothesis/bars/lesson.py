@@ -21,6 +21,7 @@ from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.numbers import Contingency
 from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
 from dpsql.hypothesis.contrasts import smoothed
+from dpsql.hypothesis.cycles import cycles_of, in_step
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.possible_counts import peaks
 from dpsql.hypothesis.protocol import Hypothesis
@@ -57,7 +58,7 @@ def learn_calibration(
     coverage = Coverage(table, row_count, measurements, rules)
     model = fit(measurements)
     out = Calibration(coverage, partial(_one_by_one, table.name, model.answer), model.contingency)
-    drawn = [_drawn(table, m, rng, peaked=rules.peaks) for m in measurements] if rules.smooth else measurements
+    drawn = [_drawn(table, m, rng, rules) for m in measurements] if rules.smooth else measurements
     rough = model if all(a is b for a, b in zip(drawn, measurements, strict=True)) else fit(drawn)
     answer, contingency = rough.answer, rough.contingency
     whole = coverage.whole_table
@@ -93,7 +94,7 @@ def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choic
     return np.array([answer(LinearQuery(table, asked.product(k))) for k in range(len(asked))])
 
 
-def _drawn(table: TableDomain, m: Measurement, rng: np.random.Generator, *, peaked: bool) -> Measurement:
+def _drawn(table: TableDomain, m: Measurement, rng: np.random.Generator, rules: ModelRules) -> Measurement:
     """Of an ordered column that was measured cell by cell one draw of what it may be, nearly without noise: its model
     is smoother than any column is, and simulations of that would find too little. Others as they are."""
     if len(m.axes) != 1 or not m.axes[0].is_cells or len(m.columns) != 1 or m.text_columns:
@@ -102,7 +103,8 @@ def _drawn(table: TableDomain, m: Measurement, rng: np.random.Generator, *, peak
     values = m.values.astype(np.float64)
     if not domain.ordered:
         return m
-    above = peaks(values, m.sigma, apart=domain.nullable) if peaked else 0.0
+    above = peaks(values, m.sigma, apart=domain.nullable) if rules.peaks else np.zeros(len(values))
+    above = above + in_step(values - above, m.sigma, cycles_of(domain) if rules.cycles else (), apart=domain.nullable)
     found = smoothed(values, m.sigma, apart=domain.nullable, drawn=rng.standard_normal, above=above)
     return m if found is values else replace(m, values=np.rint(found).astype(np.int64), sigma=m.sigma * _FOLLOWED)
 

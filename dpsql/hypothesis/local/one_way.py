@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from dpsql.hypothesis.contrasts import smoothed
+from dpsql.hypothesis.cycles import in_step
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.hypothesis.possible_counts import Possible, beside_peaks, least_peak, nearest, peaks, top_down
@@ -52,6 +53,7 @@ def clean_one_way(
     nullable: bool = False,
     smooth: bool = False,
     peaked: bool = False,
+    cycles: tuple[Labels, ...] = (),
 ) -> Estimates:
     """Counts (float64, > 0, sum ``total``) of a column's ``size`` cells that fit all ``counts`` best.
 
@@ -59,7 +61,8 @@ def clean_one_way(
     enough to solve for the common refinement of the coarse partitions; then what a table can be, with ``parts_first``
     of the parts' sums before their cells (rules of the ledger). ``ordered``: long ranges before short ones;
     ``nullable``: the last cell is NULL; ``smooth``: neighbours of an ordered column that show nothing beyond noise are
-    taken for alike; ``peaked``: cells of one that stand out of theirs are as they were measured.
+    taken for alike, beside what comes again in ``cycles``; ``peaked``: cells of one that stand out of theirs are as
+    they were measured.
 
     >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
     >>> clean_one_way(4, [halves], 100.0).round(3)
@@ -71,7 +74,8 @@ def clean_one_way(
         if peaked:
             above = peaks(cells, variance**0.5, apart=nullable)
         if smooth:
-            fine = smoothed(cells, variance**0.5, apart=nullable, above=above)
+            again = in_step(cells - above, variance**0.5, cycles, apart=nullable)
+            fine = smoothed(cells, variance**0.5, apart=nullable, above=above + again)
     likely: Possible = partial(top_down, apart=nullable) if ordered else nearest
     coarse = [c for c in counts if not c.fine]
     parts = refinement([np.zeros(size, dtype=np.int64), *(c.labels for c in coarse)])

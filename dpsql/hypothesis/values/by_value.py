@@ -109,20 +109,21 @@ class ByValue:
         """The rows that may crowd at one place of a bin, beyond those that its share of it takes in or leaves out."""
         if cells.hidden is None or not self.rules.crowded_ends:
             return 0.0
-        domain = self.table.finite_domain(column)
-        place, hidden = crowded_cells(domain).get(cell), float(cells.hidden(column)[cell])
-        if place is None or not hidden:
-            return 0.0
+        off, hidden = inside.beyond, float(cells.hidden(column)[cell])
+        place = crowded_cells(self.table.finite_domain(column)).get(cell)
         (interval,) = (i for i in self.query.intervals if i.column == column)
-        rows, place_taken = cells.rows(column), float(interval.low <= place <= interval.high)
-        of_all = float(inside.share @ rows[: len(inside.share)]) / max(float(rows.sum()), 1.0)
-        known, wanted = float(inside.share[cell]) - of_all, place_taken - of_all
-        off = sqrt(max(0.0, wanted**2 - known**2))  # bars of cells have what its share of the bin takes in
+        if place is not None and hidden:
+            rows, taken = cells.rows(column), float(interval.low <= place <= interval.high)
+            of_all = float(inside.share @ rows[: len(inside.share)]) / max(float(rows.sum()), 1.0)
+            known, wanted = float(inside.share[cell]) - of_all, taken - of_all
+            off = max(off, hidden * sqrt(max(0.0, wanted**2 - known**2)))  # bars of cells have what the share takes in
+        if not off:
+            return 0.0
         kept = tuple(f for f in self.query.factors if f.columns != (column,))
         others = replace(self, query=replace(self.query, factors=kept, value=None, intervals=()))
         shares = {i.column: self._weights[i.column] for i in self.query.intervals if i.column != column}
         meeting = max(0.0, cells.estimate(others._weighted(shares) if shares else others.query))
-        return hidden * off * min(1.0, meeting / max(cells.row_count, 1.0))
+        return off * min(1.0, meeting / max(cells.row_count, 1.0))
 
     def _doubted(self, share: float, column: str, cells: Cells) -> float:
         """Of a bin the share between two round numbers that a threshold is between: of listed strings what it may be at

@@ -15,7 +15,7 @@ class Inside:
     rows taken, in shares of the range from min to max; ``length`` and ``middle``: of what it covers, in the same.
     ``cut``: the bins that are taken in part. ``crowd``: the share of its rows that are at one place where they crowd,
     ``of_crowd`` what is taken of these, ``crowd_sd``: of how many they are, in rows. ``taken``: of each marked cell,
-    (cells,)."""
+    (cells,). ``beyond``: of one value alone, how many rows its own count allows for beyond those of the share."""
 
     share: Estimates
     sd: Estimates
@@ -29,3 +29,4 @@ class Inside:
     of_crowd: Estimates
     crowd_sd: Estimates
     taken: Estimates
+    beyond: float = 0.0

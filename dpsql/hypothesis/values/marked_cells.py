@@ -15,6 +15,7 @@ from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
 from dpsql.hypothesis.values.crowds import MOST_OFF, Crowds, beyond_neighbours, chances_at
+from dpsql.hypothesis.values.hidden_rows import UPPER
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.places import (
     bins_in,
@@ -50,7 +51,7 @@ class MarkedCells:
 
     ``share``: of its bin's rows; ``smooth``: the same where it is as others are, else 0; ``variance``: of the rows in
     it. Of the bins, float64, (bins,): ``rows``, and ``mean`` and ``mean_sd`` of the places of these, in shares of the
-    bin; ``unsettled``: whose cells share them as ``stretches`` tell.
+    bin; ``unsettled``: whose cells share them as ``stretches`` tell. ``found``: what was counted of the cells.
     """
 
     domain: NumberDomain
@@ -62,6 +63,7 @@ class MarkedCells:
     mean_sd: Estimates
     unsettled: npt.NDArray[np.bool_] | None = None
     stretches: Stretches | None = None
+    found: Measurement | None = None
     _insides: Memo[Inside] = field(init=False, repr=False, default_factory=lambda: Memo(_KEPT_SHARES))
 
     @classmethod
@@ -101,7 +103,7 @@ class MarkedCells:
         if domain.step is not None:
             fit = replace(fit, variance=fit.variance + _unalike(bins, n, found, fit, sd))
         share, smooth = fit.share, np.where(fit.crowded, 0.0, fit.share)
-        made = cls(domain, share, fit.variance, smooth, n, even[:0], even[:0], unsettled, stretches)
+        made = cls(domain, share, fit.variance, smooth, n, even[:0], even[:0], unsettled, stretches, measured)
         at = made.positions
         mean = summed(bins, share * at, number)
         noise = sd * np.sqrt(summed(bins, (at - mean[bins]) ** 2, number)) / np.maximum(n, 1e-9)
@@ -178,7 +180,18 @@ class MarkedCells:
         center = center / np.maximum(share, _TINY)
         share, middle, (full, crowds, crowd_sd) = np.clip(share, 0.0, 1.0), np.clip(middle, 0.0, 1.0), self._crowds
         crowd = crowds, taken[full], crowd_sd
-        return Inside(share, sd, doubt, (apart, doubt_before), center, length, middle, cut, *crowd, taken)
+        beyond = self._beyond(interval)
+        return Inside(share, sd, doubt, (apart, doubt_before), center, length, middle, cut, *crowd, taken, beyond)
+
+    def _beyond(self, interval: Interval) -> float:
+        """Of one value that rows are counted at: how many there may be beyond those that its share tells."""
+        marks = marks_in(self.domain)
+        at = int(np.searchsorted(marks, interval.low))
+        if self.found is None or interval.low != interval.high or at == len(marks) or marks[at] != interval.low:
+            return 0.0
+        told = float(self.share[2 * at] * self.rows[bins_in(self.domain)[2 * at]])
+        most = max(float(self.found.values[2 * at]), 0.0) + UPPER * self.found.sigma
+        return max(most - told, 0.0)
 
     @cached_property
     def _crowds(self) -> tuple[npt.NDArray[np.intp], Estimates, Estimates]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.values.hidden_rows import hidden_rows
+from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.query import Crosstab, Estimates, Factor, Interval, LinearQuery
 
 EDGES = tuple(np.concatenate([[0.0], np.geomspace(0.01, 50.0, 40)]).tolist())
@@ -142,3 +144,20 @@ def test_crowds_of_one_and_two_sds_of_noise_are_inside(crowd: int) -> None:
 def test_where_nothing_crowds_bars_know_that_noise_could_hide_it() -> None:
     bars = [[bar for _, bar in shown(0, seed, NEWEST)] for seed in range(8)]
     assert np.mean(bars, axis=0)[0] < 3.0 * SIGMA
+
+
+def test_a_value_alone_may_have_what_its_own_count_allows_for() -> None:
+    """500 rows at one price of thousands, with noise of 200: told from no other price, and asked for by its name."""
+    domain, rng, sigma = NumberDomain("x", (0.0, 50.0, 100.0), step=Fraction(1, 2)), np.random.default_rng(4), 200.0
+    marks, inside = np.array(domain.marks), []
+    places = np.zeros(2 * len(marks))
+    places[:-1:2] = 5.0
+    at = 2 * int(np.searchsorted(marks, 12.5))
+    places[at] = 500.0
+    rows = np.array([places[: 2 * 100].sum(), places[2 * 100 :].sum()])
+    for _ in range(300):
+        cells = MarkedCells.of(domain, rows, counted(("x",), places, sigma, rng))
+        taken = cells.inside(Interval("x", 12.5, 12.5))
+        inside.append(taken.share[0] * rows[0] + taken.beyond >= 500.0)
+        assert cells.inside(Interval("x", 12.0, 12.5)).beyond == cells.inside(Interval("x", 12.3, 12.3)).beyond == 0.0
+    assert 0.92 <= np.mean(inside) <= 0.98
