@@ -1,7 +1,7 @@
 """``binary_model`` of all groups of a statement at once, equal to the bit to asking for each alone. Public.
 
-What was answered alone and what was answered in a group is replayed as one number, so sums are added up in the order in
-which numpy adds up the cells of one model. Groups stand on the last axis, where each step is one array over all of them.
+A ledger replays an answer whether it was asked for alone or in a group, so cells are added up in the order in which
+numpy adds up those of one model. Groups stand on the last axis: each step is one array over all of them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -158,9 +158,10 @@ class WideHypothesis:
         columns = tuple(chain.from_iterable(asked.columns))
         if not columns:
             return np.full(len(asked), self.row_count)
-        if len(asked.factors) < len(columns):
+        beyond = len(columns) > LOCAL_COLUMNS
+        if len(asked.factors) < len(columns) or (beyond and len(asked) == 1):  # arrays of one take twice as long
             return one_by_one(self, asked)
-        if len(columns) > LOCAL_COLUMNS:
+        if beyond:
             return self._beyond_models(asked, columns)
         model = self._model(columns)
         found = model.contracted(asked)
