@@ -13,6 +13,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.classes import Classes
+from dpsql.hypothesis.local.binary_models import binary_models
 from dpsql.hypothesis.local.clean_tables import CleanTables, partitions
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.local.maximum_entropy import (
@@ -157,8 +158,11 @@ class WideHypothesis:
         columns = tuple(chain.from_iterable(asked.columns))
         if not columns:
             return np.full(len(asked), self.row_count)
-        if len(columns) > LOCAL_COLUMNS or len(asked.factors) < len(columns):
+        beyond = len(columns) > LOCAL_COLUMNS
+        if len(asked.factors) < len(columns) or (beyond and len(asked) == 1):  # arrays of one take twice as long
             return one_by_one(self, asked)
+        if beyond:
+            return self._beyond_models(asked, columns)
         model = self._model(columns)
         found = model.contracted(asked)
         if found is None:
@@ -168,6 +172,21 @@ class WideHypothesis:
         if cut.any():
             out[cut] = self._all_raked(model, asked.among(np.flatnonzero(cut)))
         return out
+
+    def _beyond_models(self, asked: Choices, columns: Columns) -> Estimates:
+        """``_product`` of each, of more columns than a model has; groups share nearly all of their pairs and threes."""
+        places = range(len(columns))
+        inside = [self._of_some(asked, (i,)) for i in places]
+        both = {two: self._of_some(asked, two) for two in combinations(places, 2)}
+        threes = {three: self._of_some(asked, three) for three in self._threes(columns)}
+        return binary_models(self.row_count, inside, both, self._rules, self._clean.pair_sigma, threes)
+
+    def _of_some(self, asked: Choices, places: Sequence[int]) -> Estimates:
+        """``_product`` of the factors at these places of each product, once for each of the different ones."""
+        numbers, sizes = [asked.numbers[i] for i in places], [len(asked.factors[i]) for i in places]
+        _, first, of_each = np.unique(np.ravel_multi_index(numbers, sizes), return_index=True, return_inverse=True)
+        some = asked.only(places)
+        return np.array([self._product(some.product(k)) for k in first.tolist()], dtype=np.float64)[of_each]
 
     def _of_classes(self, asked: Classes) -> float:
         """A condition that ties columns together: from counts by class, with the pairs of classes that are known."""
