@@ -10,6 +10,7 @@ from typing import Literal
 from dpsql.interface.render.style import Style, left, right, width
 
 Align = Literal["left", "right"]
+_LONGEST_RULE = 40
 _LEAST = 16
 """Columns in which words can still be read; in fewer the terminal may break lines itself."""
 
@@ -24,9 +25,34 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[
     Female   8
     Male    12
     """
-    sizes = [max([width(h), *(width(r[i]) for r in rows)]) for i, h in enumerate(header)]
+    sizes = _sizes(header, rows)
     lines = [style.bold(_line(header, sizes, aligns)), style.dim("  ".join(style.rule * s for s in sizes))]
     return lines + [_line(r, sizes, aligns) for r in rows]
+
+
+def fits(header: Sequence[str], rows: Sequence[Sequence[str]], style: Style) -> bool:
+    """Whether the lines of such a table are as wide as the terminal at most; in files and pipes they always fit.
+
+    >>> fits(("sex", "n"), [("Female", "8")], Style(columns=9)), fits(("sex", "n"), [("Female", "8")], Style(columns=8))
+    (True, False)
+    """
+    return not style.columns or sum(_sizes(header, rows)) + 2 * (len(header) - 1) <= style.columns
+
+
+def records(header: Sequence[str], rows: Sequence[Sequence[str]], style: Style) -> list[str]:
+    """Lines of a table that is too wide for the terminal: a block per row, a line for each of its columns.
+
+    >>> print("\\n".join(records(("sex", "n"), [("Female", " 8")], Style(columns=12))))
+    ─ record 1 ─
+    sex  Female
+    n    8
+    """
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        head = f"{style.rule} record {number:,} "
+        lines.append(style.dim(head + style.rule * (min(style.columns, _LONGEST_RULE) - len(head))))
+        lines += pairs([(name.strip(), cell.strip()) for name, cell in zip(header, row, strict=True)], style)
+    return lines
 
 
 def pairs(items: Sequence[tuple[str, str]], style: Style) -> list[str]:
@@ -57,6 +83,10 @@ def broken(lines: Iterable[str], style: Style, *, indent: int = 2, first: int = 
             made = TextWrapper(style.columns, start, go_on, break_long_words=False, break_on_hyphens=False)
             out += made.wrap(line)
     return out
+
+
+def _sizes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max([width(h), *(width(r[i]) for r in rows)]) for i, h in enumerate(header)]
 
 
 def _line(cells: Sequence[str], sizes: Sequence[int], aligns: Sequence[Align]) -> str:
