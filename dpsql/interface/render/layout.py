@@ -10,7 +10,6 @@ from typing import Literal
 from dpsql.interface.render.style import Style, left, right, width
 
 Align = Literal["left", "right"]
-_LONGEST_RULE = 40
 _LEAST = 16
 """Columns in which words can still be read; in fewer the terminal may break lines itself."""
 
@@ -30,27 +29,21 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[
     return lines + [_line(r, sizes, aligns) for r in rows]
 
 
-def fits(header: Sequence[str], rows: Sequence[Sequence[str]], style: Style) -> bool:
-    """Whether the lines of such a table are as wide as the terminal at most; in files and pipes they always fit.
+def fitted(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[Align], style: Style) -> list[str]:
+    r"""A grid; where it is wider than the terminal, a block per row, as psql's ``\x auto`` has it: a number that a line
+    end breaks is misread. In files and pipes every table fits.
 
-    >>> fits(("sex", "n"), [("Female", "8")], Style(columns=9)), fits(("sex", "n"), [("Female", "8")], Style(columns=8))
-    (True, False)
-    """
-    return not style.columns or sum(_sizes(header, rows)) + 2 * (len(header) - 1) <= style.columns
-
-
-def records(header: Sequence[str], rows: Sequence[Sequence[str]], style: Style) -> list[str]:
-    """Lines of a table that is too wide for the terminal: a block per row, a line for each of its columns.
-
-    >>> print("\\n".join(records(("sex", "n"), [("Female", " 8")], Style(columns=12))))
-    ─ record 1 ─
+    >>> print("\n".join(fitted(("sex", "n"), [("Female", " 8")], ("left", "right"), Style(columns=9))))
+    ── record 1 ──
     sex  Female
     n    8
     """
+    needed = sum(_sizes(header, rows)) + 2 * (len(header) - 1)
+    if not style.columns or needed <= style.columns or len(header) < 2 or not rows:
+        return grid(header, rows, aligns, style)
     lines = []
     for number, row in enumerate(rows, start=1):
-        head = f"{style.rule} record {number:,} "
-        lines.append(style.dim(head + style.rule * (min(style.columns, _LONGEST_RULE) - len(head))))
+        lines.append(style.dim(f"{style.rule * 2} record {number:,} {style.rule * 2}"))
         lines += pairs([(name.strip(), cell.strip()) for name, cell in zip(header, row, strict=True)], style)
     return lines
 

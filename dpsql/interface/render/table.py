@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from dpsql.dialect.types import written_column
 from dpsql.interface.render.footer import footer
-from dpsql.interface.render.layout import Align, fits, grid, records
+from dpsql.interface.render.layout import Align, fitted
 from dpsql.interface.render.number import AnswerCell, answer_cell, column_digits, plain
 from dpsql.interface.render.style import Style, escape, right, shorten, width
 from dpsql.result import Budget, Result
@@ -26,8 +26,7 @@ def render_table(
     charged: float | None = None,
     beside: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[str]:
-    r"""Lines. ``*`` marks numbers that were paid for, ``~`` numbers that no test certifies. What is
-    wider than the terminal is a block per row, as psql's ``\x auto`` has it: numbers broken by a line end are misread.
+    """Lines. ``*`` marks numbers that were paid for, ``~`` numbers that no test certifies.
 
     ``beside``: more columns, title to one text per row, that are no part of the result.
     """
@@ -54,9 +53,7 @@ def render_table(
         aligns.append("right")
         cells.append(list(column))
     rows = list(zip(*cells, strict=True))
-    wide = len(header) > 1 and bool(rows) and not fits(header, rows, style)
-    drawn = records(header, rows, style) if wide else grid(header, rows, aligns, style)
-    return drawn + footer(result, budget, seconds, style, charged)
+    return fitted(header, rows, aligns, style) + footer(result, budget, seconds, style, charged)
 
 
 def _aligned(cells: Sequence[AnswerCell]) -> tuple[list[str], int]:
