@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from io import StringIO
 from pathlib import Path
 
@@ -74,6 +75,18 @@ def test_a_link_is_not_removed_before_it_is_written(dpsql: CommandLine, tmp_path
     assert out.is_symlink() and real.read_bytes().startswith(b"PAR1")
 
 
+def test_a_pipe_is_written_to_as_it_is(dpsql: CommandLine, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    os.mkfifo(out)
+    reader = os.open(out, os.O_RDWR)
+    try:
+        assert dpsql("run", "-", "-o", str(out), stdin=FIVE[0]).exit_code == 0
+        assert out.is_fifo() and os.read(reader, 4) == b"PAR1"
+    finally:
+        os.close(reader)
+    assert not list(tmp_path.glob("*.progress"))
+
+
 @pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "markdown"])
 def test_a_run_that_kept_going_is_resumed_at_its_first_failure(dpsql: CommandLine, tmp_path: Path, form: str) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
@@ -127,6 +140,7 @@ def test_a_parquet_file_that_is_gone_is_missed(dpsql: CommandLine, tmp_path: Pat
 @pytest.mark.parametrize("damage", [{"size": -1}, {"done": -1}, {"done": float("inf")}, {"done": None}])
 def test_progress_that_cannot_be_is_refused(dpsql: CommandLine, tmp_path: Path, damage: dict[str, object]) -> None:
     out, beside = tmp_path / "out.csv", tmp_path / "out.csv.progress"
+    dpsql.session.results[FIVE[0]] = REFUSED
     assert run(dpsql, out).exit_code == 1
     beside.write_text(json.dumps(json.loads(beside.read_text()) | damage))
     assert "is of other statements" in run(dpsql, out, "--resume").stderr
