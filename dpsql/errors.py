@@ -32,6 +32,8 @@ SECOND_LEDGER = "--ledger PATH --new-budget (in Python ledger=PATH, new_budget=T
 """The same with a ledger of its own."""
 LEDGER_MISSING = "a second budget needs a ledger of its own: add --ledger PATH (in Python ledger=PATH)"
 """What a hint says where ``--new-budget`` was given without it."""
+LISTED = "\\d in dpsql shell (in Python con.tables())"
+"""How a hint names the list of tables, their columns and domains."""
 CHARGED = "charged:"
 """How the note of an error begins that says what its statement had paid."""
 
@@ -173,7 +175,7 @@ class UnknownName(ProgrammingError):
         hint: str | None = None,
     ) -> None:
         if hint is None:
-            hint = f"did you mean {suggestions[0]}?" if suggestions else "con.tables() and \\d list what exists"
+            hint = f"did you mean {suggestions[0]}?" if suggestions else f"{LISTED} lists what exists"
         super().__init__(_located(message, line, column), hint=hint)
         self.name = name
         self.suggestions: tuple[str, ...] = tuple(suggestions)

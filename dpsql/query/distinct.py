@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.errors import InternalError, UnsupportedQuery
+from dpsql.errors import LISTED, InternalError, UnsupportedQuery
 from dpsql.query.form import Form, Term
 from dpsql.query.linear import Factor, Key, LinearQuery
 
@@ -123,7 +123,7 @@ def _check(selections: Sequence[Form], queries: Sequence[LinearQuery]) -> None:
     parts = [t for form in selections for t in form.terms if _is_partial(t)]
     if parts:
         reason = "different values cannot be counted where a condition holds for a part of a bin"
-        raise UnsupportedQuery(reason, hint="compare with an edge of the bins, by >= or <: con.tables() lists them")
+        raise UnsupportedQuery(reason, hint=f"compare with an edge of the bins, by >= or <: {LISTED} lists them")
     keyed = [q.keyed for q in queries if q.keyed is not None]
     if any(k.columns for k in keyed) or len({k.text_columns for k in keyed}) > 1:
         reason = "different values are not counted where a condition ties strings to other columns"

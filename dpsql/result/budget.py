@@ -33,11 +33,12 @@ class Budget:
 
     ``spent_epsilon`` is the spent share of the ledger's scalar budget times epsilon (an odometer, not a guarantee of
     its own). ``hard_rounds_left`` counts tests that may still fail; ``queries_free`` of ``queries_answered`` charged
-    nothing. ``purses``: what it was kept for. ``tables``: how each is answered.
+    nothing but what first looks at their tables and strings may have. ``purses``: what it was kept for. ``tables``: how
+    each is answered.
     ``questions_left``: how many questions still get noise of their own; ``None`` in plans with models.
 
     >>> print(Budget(1.0, 1e-6, 0.626, 0.374, 3, 21, 19))
-    epsilon 0.626 of 1 spent, 0.374 left; 19 of 21 answers free
+    epsilon 0.626 of 1 spent, 0.374 left; 19 of 21 answers free but for first looks
     """
 
     epsilon: float
@@ -53,4 +54,4 @@ class Budget:
 
     def __str__(self) -> str:
         spent = f"epsilon {self.spent_epsilon:.3g} of {self.epsilon:.3g} spent, {self.remaining_epsilon:.3g} left"
-        return f"{spent}; {self.queries_free:,} of {self.queries_answered:,} answers free"
+        return f"{spent}; {self.queries_free:,} of {self.queries_answered:,} answers free but for first looks"

@@ -31,12 +31,10 @@ class Terms:
     def __post_init__(self) -> None:
         if self.within is not None and not (_is_number(self.within) and self.within >= LEAST_WITHIN):
             raise ProgrammingError(
-                "within is a bound in counts, 1 or more", hint="write within=25 for a 95 % bound of 25 counts"
+                "within is a bound in counts, 1 or more", hint="25, for one, is a 95 % bound of 25 counts"
             )
         if self.max_charge is not None and not (_is_number(self.max_charge) and self.max_charge >= 0):
-            raise ProgrammingError(
-                "max_charge is a share of epsilon, 0 or more", hint="write max_charge=0 for what is free"
-            )
+            raise ProgrammingError("max_charge is a share of epsilon, 0 or more", hint="0 asks for what is free alone")
 
 
 NO_TERMS = Terms()

@@ -150,7 +150,7 @@ SELECT MAX(c.age) FROM people p JOIN cities c ON p.kids = c.age % 2;
 SELECT country, COUNT(*) FROM people p JOIN cities c ON p.kids = c.age % 2 GROUP BY country;
 -- UnsupportedQuery: line 1, column 85: a row finds several rows in this join, which are in different groups | group by the key in a subquery, join its result and sum its counts
 SELECT COUNT(*) FROM people p JOIN cities ON p.city = cities.town;
--- UnknownName: line 1, column 55: there is no column 'town' in cities | con.tables() and \d list what exists
+-- UnknownName: line 1, column 55: there is no column 'town' in cities | \d in dpsql shell (in Python con.tables()) lists what exists
 SELECT COUNT(*) FROM people p JOIN cities p ON p.city = p.city;
 -- UnsupportedQuery: line 1, column 36: two tables here have one name | give each an alias: FROM t AS a, t AS b
 SELECT COUNT(*) FROM people TABLESAMPLE 10%;
@@ -160,7 +160,7 @@ SELECT COUNT(*) FROM people USING SAMPLE 10;
 SELECT COUNT(*) FROM read_csv('x.csv');
 -- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
 SELECT COUNT(*) FROM 'x.csv';
--- UnknownName: line 1, column 22: there is no table 'x.csv' | con.tables() and \d list what exists
+-- UnknownName: line 1, column 22: there is no table 'x.csv' | \d in dpsql shell (in Python con.tables()) lists what exists
 SELECT * FROM duckdb_settings();
 -- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
 SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people);
@@ -208,7 +208,7 @@ SELECT COUNT(*) FROM people POSITIONAL JOIN cities;
 SELECT COUNT(*) FROM people ASOF JOIN cities USING (age);
 -- UnsupportedQuery: line 1, column 39: ASOF with rows of people is not answered | write FROM the private table LEFT JOIN or JOIN the public one
 SELECT * FROM _released_1;
--- UnknownName: line 1, column 15: there is no table '_released_1' | con.tables() and \d list what exists
+-- UnknownName: line 1, column 15: there is no table '_released_1' | \d in dpsql shell (in Python con.tables()) lists what exists
 WITH _released_1 AS (SELECT 5 AS a0) SELECT COUNT(*) FROM people, _released_1;
 -- UnsupportedQuery: line 1, column 6: names that start with _released_ are taken | rename the CTE
 WITH _released_1 AS (SELECT 5 AS a0, 1 AS _row) SELECT COUNT(*) + 1, (SELECT a0 FROM _released_1) FROM people;

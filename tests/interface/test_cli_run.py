@@ -159,7 +159,6 @@ def test_parquet_needs_a_file_and_writes_one_per_statement(dpsql: CommandLine, s
     parts = sorted(p.name for p in tmp_path.glob("out-*.parquet"))
     assert parts == ["out-001.parquet", "out-002.parquet", "out-003.parquet"]
     assert not list(tmp_path.glob("out.parquet*"))
-    assert dpsql("run", script, "--format", "parquet", "-o", str(out), "--resume").exit_code == 0
     assert parquet.read_table(tmp_path / parts[2]).column("n").to_pylist() == [10]
 
 
@@ -207,15 +206,6 @@ def test_names_of_queries_are_given_again(dpsql: CommandLine, tmp_path: Path) ->
     del dpsql.session.results[statements[2]]
     assert dpsql("run", str(file), "-o", out, "--resume").exit_code == 0
     assert executed(dpsql) == [statements[0], statements[2]]
-
-
-def test_resume_after_a_finished_or_without_any_run_starts_again(
-    dpsql: CommandLine, script: str, tmp_path: Path
-) -> None:
-    out = str(tmp_path / "out")
-    assert dpsql("run", script, "-o", out, "--resume").exit_code == 0
-    assert dpsql("run", script, "-o", out, "--resume").exit_code == 0
-    assert executed(dpsql) == THREE * 2
 
 
 def test_a_statement_that_failed_may_be_mended_and_what_was_done_stays(dpsql: CommandLine, tmp_path: Path) -> None:

@@ -59,3 +59,42 @@ def test_a_format_that_is_not_named_is_shown(shell: Shell, capsys: Captured) -> 
     capsys.readouterr()
     shell.handle(".mode ;")
     assert capsys.readouterr().err == "results as csv\n"
+
+
+def test_the_list_of_commands_can_be_understood(shell: Shell, capsys: Captured) -> None:
+    shell.handle("\\?")
+    told = " ".join(capsys.readouterr().out.split())
+    assert "alone: show the format in use" in told
+    assert ".read FILE.sql run the statements and commands in a file whose name ends in .sql" in told
+
+
+@pytest.mark.parametrize("name", ["budget", "\\budget", "BUDGET;"])
+def test_help_on_one_command(shell: Shell, capsys: Captured, name: str) -> None:
+    shell.handle(f"\\help {name}")
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("\\budget  draw what")
+
+
+def test_help_by_another_name_of_a_command_or_of_none(shell: Shell, capsys: Captured) -> None:
+    shell.handle(".help .schema")
+    assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == ["\\d", "\\d TABLE"]
+    shell.handle("\\? nothing")
+    told = capsys.readouterr()
+    assert told.out == "" and "there is no command nothing" in told.err
+
+
+def test_read_takes_one_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "two words.sql").write_text("SELECT 1;")
+    shell.handle(f".read {tmp_path / 'two words.sql'}")
+    assert [text for text, _ in session.executed] == ["SELECT 1"]
+    capsys.readouterr()
+    shell.handle(".read q.sql x")
+    assert capsys.readouterr().err == "error: .read takes one file, and nothing behind it\nhint: write .read q.sql\n"
+    shell.handle(".read notes.txt x")
+    assert "which end in .sql" in capsys.readouterr().err
+
+
+def test_hints_speak_no_python_in_the_shell(shell: Shell, capsys: Captured) -> None:
+    shell.handle("\\within 0")
+    told = capsys.readouterr().err
+    assert "within is a bound in counts, 1 or more" in told and "within=" not in told

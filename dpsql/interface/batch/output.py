@@ -4,16 +4,19 @@
 statement's number above). ``json``: one array, an object per statement (statement, line, rows and notes, or error).
 ``jsonl``: an object per row (statement, row). ``parquet``: a file per statement, OUT-001.parquet and so on when there
 are several.
+
+A statement that failed has its place in all of them, so that what is behind it can be told: in ``csv`` a block of its
+own with the columns statement, error and hint, of Parquet files its number is missing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dpsql.errors import Error
 from dpsql.interface.asked import Asked
 from dpsql.interface.render import WITH_NOTES, Format
 from dpsql.interface.render.result import render_result
-from dpsql.interface.render.structured import json_rows, to_json
+from dpsql.interface.render.structured import csv_text, json_rows, to_json
 from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.interface.splitter import Piece
 from dpsql.result import Note, Result
@@ -26,17 +29,26 @@ _HEADLINE = 90
 _MORE = "further notes like those above are left out here; --format json has them all, beside their statements"
 
 
-class BatchOutput:
-    """Renders results as they come. ``write`` takes bytes or text; ``count`` is the number of statements."""
+def parts_of(out: Path, count: int) -> list[Path]:
+    """The files of ``count`` statements that have one each.
 
-    def __init__(
-        self, write: Callable[[bytes], None], form: Format, style: Style, count: int, out: Path | None
-    ) -> None:
+    >>> [part.name for part in parts_of(Path("out.parquet"), 2)], parts_of(Path("out"), 1)[0].name
+    (['out-001.parquet', 'out-002.parquet'], 'out')
+    """
+    if count == 1:
+        return [out]
+    digits, ending = max(3, len(str(count))), out.suffix or ".parquet"
+    return [out.with_name(f"{out.stem}-{number:0{digits}d}{ending}") for number in range(1, count + 1)]
+
+
+class BatchOutput:
+    """Renders results as they come. ``write`` takes bytes; ``parts``: the statements' files where each has its own."""
+
+    def __init__(self, write: Callable[[bytes], None], form: Format, style: Style, parts: Sequence[Path] = ()) -> None:
         self._write = write
         self._form = form
         self._style = style
-        self._count = count
-        self._out = out
+        self._parts = parts
         self._said: dict[str, set[Note]] = {}
 
     def begin(self, done: int) -> None:
@@ -55,7 +67,7 @@ class BatchOutput:
                 self._text("".join(to_json({"statement": number, "row": r}) + "\n" for r in json_rows(result)))
             case "parquet":
                 parquet = render_result(result, self._form, self._style)
-                self._parquet(number, parquet if isinstance(parquet, bytes) else parquet.encode())
+                self._parts[number - 1].write_bytes(parquet if isinstance(parquet, bytes) else parquet.encode())
             case _:
                 self._headline(number, piece)
                 text = render_result(
@@ -81,12 +93,16 @@ class BatchOutput:
         return new
 
     def failure(self, number: int, piece: Piece, error: Error) -> None:
-        """One refused statement of a batch that goes on; csv and parquet have no place for it."""
+        """One refused statement of a batch that goes on."""
         if self._form == "json":
             failed = {"statement": number, "line": piece.line, "error": error.message, "hint": error.hint}
             self._object(number, failed)
         elif self._form == "jsonl":
             self._text(to_json({"statement": number, "error": error.message, "hint": error.hint}) + "\n")
+        elif self._form == "csv":
+            self._headline(number, piece)
+            rows = [("statement", "error", "hint"), (str(number), error.message, error.hint)]
+            self._text(csv_text(rows, escaped=self._style.terminal))
         elif self._form in ("table", "markdown"):
             self._headline(number, piece)
             self._text(f"error: {escape(error.message)}\n")
@@ -109,16 +125,6 @@ class BatchOutput:
                 self._text(f"{blank}**{number}.** `{statement.replace('`', chr(39))}`\n\n")
             case _:
                 self._text(blank)
-
-    def _parquet(self, number: int, content: bytes) -> None:
-        if self._out is None:
-            self._write(content)
-        elif self._count == 1:
-            self._out.write_bytes(content)
-        else:
-            digits = max(3, len(str(self._count)))
-            name = f"{self._out.stem}-{number:0{digits}d}{self._out.suffix or '.parquet'}"
-            self._out.with_name(name).write_bytes(content)
 
     def _text(self, text: str) -> None:
         self._write(text.encode("utf-8", "backslashreplace"))

@@ -6,6 +6,7 @@ Every command finds database, policy and ledger by the same rules, and opens and
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +14,11 @@ import click
 
 from dpsql.errors import PolicyWarning
 from dpsql.interface.console import Console
-from dpsql.interface.dbapi.paths import Address, DatabasePath
+from dpsql.interface.dbapi.paths import Address, DatabasePath, named_ledger
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.style import escape
+from dpsql.result.terms import LEAST_WITHIN
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,7 +39,12 @@ class _DatabaseType(click.Path):
     """An existing file, a policy among them, or the address of a server's database."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        return Address(value) if Address.is_one(value) else super().convert(value, parameter, context)
+        if Address.is_one(value):
+            return Address(value)
+        ledger = named_ledger(value)
+        if ledger is not None:
+            self.fail(ledger, parameter, context)
+        return super().convert(value, parameter, context)
 
 
 session_argument = click.argument("database", type=_DatabaseType(exists=True, dir_okay=False, path_type=Path))
@@ -129,12 +136,22 @@ def format_of(form: Format | None, output: Path | None) -> Format:
     return found
 
 
+class _Number(click.FloatRange):
+    """A number from ``min`` on; neither ``nan``, which is in no range and beyond none, nor ``inf``."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        number = super().convert(value, parameter, context)
+        if not isfinite(number):
+            self.fail(f"{value} is not a number from {self.min:g} on", parameter, context)
+        return number
+
+
 def terms_options(command: Command) -> Command:
     """``--within --max-charge``."""
     for option in (
         click.option(
             "--max-charge",
-            type=click.FloatRange(min=0),
+            type=_Number(min=0),
             metavar="EPSILON",
             help="Charge at most this; 0 for what is free.",
         ),
@@ -146,7 +163,7 @@ def terms_options(command: Command) -> Command:
 
 within_option = click.option(
     "--within",
-    type=click.FloatRange(min=1),
+    type=_Number(min=LEAST_WITHIN),
     metavar="COUNTS",
     help="Pay for a 95 % bound of so many counts, from what the owner set aside.",
 )

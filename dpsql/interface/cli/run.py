@@ -6,7 +6,6 @@ output.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,9 +44,13 @@ if TYPE_CHECKING:
 @terms_options
 @output_options
 @click.option(
-    "--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT; those that follow may be mended."
+    "--resume",
+    is_flag=True,
+    help="Go on with OUTPUT at the first statement that failed or was not done; it and those behind it may be mended.",
 )
-@click.option("--keep-going", is_flag=True, help="Go on after a statement that fails.")
+@click.option(
+    "--keep-going", is_flag=True, help="Go on after a statement that fails; OUTPUT says which, but for parquet."
+)
 def run(
     database: DatabasePath,
     file: Path,
@@ -78,17 +81,18 @@ def run(
     pieces = split(text)
     console.notices(unused(values, (name for piece in pieces for name in piece.parameters)))
     with opened(console, database, policy, ledger, new_budget) as session:
-        from dpsql.interface.batch.file import BatchFile, batch_digest
-        from dpsql.interface.batch.output import BatchOutput
+        from dpsql.interface.batch.file import BatchDigest, BatchFile
+        from dpsql.interface.batch.output import BatchOutput, parts_of
 
         given = [*sorted(values.items()), *([terms] if terms != NO_TERMS else [])]
-        digest = partial(batch_digest, [piece.text for piece in pieces], given, form)
-        target = None if output is None else BatchFile(output, digest, parts=form == "parquet")
+        digest = BatchDigest([piece.text for piece in pieces], given, form)
+        parts = parts_of(output, len(pieces)) if output is not None and form == "parquet" else None
+        target = None if output is None else BatchFile(output, digest, parts=parts)
         done = 0 if target is None else target.open(resume=resume)
         style = console.out if output is None else PLAIN
         write = console.text if target is None else target.write
         batch = _Batch(session, console, pieces, values, terms, str(file), keep_going)
-        code = batch.run(BatchOutput(write, form, style, len(pieces), output), target, done)
+        code = batch.run(BatchOutput(write, form, style, parts or ()), target, done)
     click.get_current_context().exit(code)
 
 
@@ -130,6 +134,8 @@ class _Batch:
                 if error is not None:
                     self._told(number, piece, error)
                     code = max(code, exit_code(error))
+                    if target is not None:
+                        target.failed()
                     if not self._keep_going or isinstance(error, LedgerError):
                         break
                 if target is not None:
@@ -137,8 +143,10 @@ class _Batch:
             else:
                 finished = True
             output.end()
+            if code != OK and target is not None and target.resumable:
+                console.notice(_going_on(target))
         except KeyboardInterrupt as stopped:
-            hint = "the same command with --resume goes on" if target is not None and target.resumable else ""
+            hint = _going_on(target) if target is not None and target.resumable else ""
             output.end()
             console.interrupted(stopped, hint)
             code = INTERRUPTED
@@ -176,6 +184,10 @@ class _Batch:
                 output.failure(number, piece, error)
             return error
         return None
+
+
+def _going_on(target: "BatchFile") -> str:
+    return f"the same command with --resume goes on at statement {target.reached + 1}"
 
 
 def _read(file: Path) -> str:

@@ -36,11 +36,25 @@ class _WithMethods(click.Command):
             formatter.write_dl([(word, entry.words) for word, entry in METHODS.items()])
 
 
+def _known(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """The name of a method; they are not loaded for ``--help`` of other commands."""
+    from dpsql.synthesis.methods import METHODS
+
+    if value not in METHODS:
+        raise click.BadParameter(f"there is no method {value!r}: there are {', '.join(METHODS)}")
+    return value
+
+
 @click.command(cls=_WithMethods)
 @session_options
 @click.option("--table", metavar="NAME", help="The private table. Default: the only one.")
 @click.option(
-    "--method", default="session", show_default=True, metavar="NAME", help="How it is made: one of those below."
+    "--method",
+    default="session",
+    show_default=True,
+    metavar="NAME",
+    callback=_known,
+    help="How it is made: one of those below.",
 )
 @click.option(
     "--workload",
@@ -55,7 +69,12 @@ class _WithMethods(click.Command):
     is_flag=True,
     help="The run may also spend what is kept for first looks; questions that come later do without.",
 )
-@click.option("--rows", type=int, metavar="N", help="Rows to make. Default: as many as the private table has.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Rows to make. Default: as many as the private table has.",
+)
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="One of the method's own; repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random queries and values inside bins.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="OUT.parquet or OUT.csv; needed.")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsql.errors import InterfaceError, OperationalError, PolicyError
-from dpsql.interface.dbapi.paths import Address, DatabasePath, StrPath, is_policy_path, is_spark_session
+from dpsql.interface.dbapi.paths import Address, DatabasePath, StrPath, is_policy_path, is_spark_session, named_ledger
 from dpsql.policy_file import load_source
 
 MEMORY = ":memory:"
@@ -31,6 +31,10 @@ def database_path(database: object) -> DatabasePath | None:
             "an in-memory database holds no table to protect", hint="pass the open DuckDB connection that holds it"
         )
     path = file_path(database, "database", "census.duckdb")
+    ledger = named_ledger(path)
+    if ledger is not None:
+        what, _, hint = ledger.partition(": ")
+        raise InterfaceError(what, hint=hint)
     try:
         found = path.is_file()
     except OSError:  # a name too long, a folder that may not be read

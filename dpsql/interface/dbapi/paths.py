@@ -5,11 +5,13 @@ The command line, ``dpsql.connect`` and the search for earlier ledgers must mean
 
 from os import PathLike, fspath
 from pathlib import Path
+from shlex import quote
 
 from dpsql.dialect.address import ServerAddress
 
 _POLICY_SUFFIX = ".dpsql.toml"
 _LEDGER_SUFFIX = ".dpsql.ledger"
+_DATABASES = (".duckdb", ".db", ".ddb", _POLICY_SUFFIX)
 
 StrPath = str | PathLike[str]
 
@@ -52,6 +54,21 @@ def is_policy_path(path: StrPath) -> bool:
     (True, False)
     """
     return fspath(path).lower().endswith(_POLICY_SUFFIX)
+
+
+def named_ledger(path: StrPath) -> str | None:
+    """What to say of a file that is a ledger by its name and is given in the place of its database; else ``None``.
+
+    >>> named_ledger("clinic.dpsql.ledger"), named_ledger("clinic.duckdb")
+    ('clinic.dpsql.ledger is a ledger: name its database, such as clinic.duckdb', None)
+    """
+    text = fspath(path)
+    if not text.lower().endswith(_LEDGER_SUFFIX):
+        return None
+    begun = text[: -len(_LEDGER_SUFFIX)]
+    there = [f"{begun}{ending}" for ending in _DATABASES if Path(f"{begun}{ending}").is_file()]
+    such = "such as " if not there else ""
+    return f"{Path(text).name} is a ledger: name its database, {such}{quote(there[0] if there else begun + '.duckdb')}"
 
 
 def is_spark_session(database: object) -> bool:

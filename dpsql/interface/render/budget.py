@@ -26,7 +26,7 @@ def render_budget(budget: Budget, style: Style) -> list[str]:
     words = f"{spent}, {epsilon(budget.remaining_epsilon)} left"
     lines = [bar(share, style, _fitting(BAR, width(words), style)) + words, ""]
     delta = f"{budget.delta:g}".replace("e-0", "e-")
-    free = f", {budget.queries_free:,} of them free" if budget.queries_answered else ""
+    free = f", {budget.queries_free:,} of them free but for first looks" if budget.queries_answered else ""
     items = [
         ("guarantee", f"({epsilon(budget.epsilon)}, {delta})-differential privacy for the whole session"),
         ("answered", f"{budget.queries_answered:,} {'query' if budget.queries_answered == 1 else 'queries'}{free}"),

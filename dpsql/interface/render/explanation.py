@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import isclose
 from textwrap import wrap
 
-from dpsql.interface.render.layout import Align, broken, grid, pairs
+from dpsql.interface.render.layout import Align, broken, fitted, pairs
 from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.result import Explanation, QueryPlan, sources
@@ -41,7 +41,7 @@ def render_explanation(explanation: Explanation, style: Style) -> list[str]:
         header = ["table", "columns", "queries", "cells", "keys", "answered from", "error", "costs at most"]
         rows = [_row(p, style) for p in explanation.plans]
         shown = [i for i, name in enumerate(header) if keys or name != "keys"]
-        lines += grid(_take(header, shown), [_take(r, shown) for r in rows], [_ALIGNS[i] for i in shown], style)
+        lines += fitted(_take(header, shown), [_take(r, shown) for r in rows], [_ALIGNS[i] for i in shown], style)
     elif explanation.worst_charge == 0:
         lines.append("reads no private table: nothing is charged")
     if explanation.outer is not None:

@@ -24,9 +24,28 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[
     Female   8
     Male    12
     """
-    sizes = [max([width(h), *(width(r[i]) for r in rows)]) for i, h in enumerate(header)]
+    sizes = _sizes(header, rows)
     lines = [style.bold(_line(header, sizes, aligns)), style.dim("  ".join(style.rule * s for s in sizes))]
     return lines + [_line(r, sizes, aligns) for r in rows]
+
+
+def fitted(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[Align], style: Style) -> list[str]:
+    r"""A grid; where it is wider than the terminal, a block per row, as psql's ``\x auto`` has it: a number that a line
+    end breaks is misread. In files and pipes every table fits.
+
+    >>> print("\n".join(fitted(("sex", "n"), [("Female", " 8")], ("left", "right"), Style(columns=9))))
+    ── record 1 ──
+    sex  Female
+    n    8
+    """
+    needed = sum(_sizes(header, rows)) + 2 * (len(header) - 1)
+    if not style.columns or needed <= style.columns or len(header) < 2 or not rows:
+        return grid(header, rows, aligns, style)
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        lines.append(style.dim(f"{style.rule * 2} record {number:,} {style.rule * 2}"))
+        lines += pairs([(name.strip(), cell.strip()) for name, cell in zip(header, row, strict=True)], style)
+    return lines
 
 
 def pairs(items: Sequence[tuple[str, str]], style: Style) -> list[str]:
@@ -57,6 +76,10 @@ def broken(lines: Iterable[str], style: Style, *, indent: int = 2, first: int = 
             made = TextWrapper(style.columns, start, go_on, break_long_words=False, break_on_hyphens=False)
             out += made.wrap(line)
     return out
+
+
+def _sizes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max([width(h), *(width(r[i]) for r in rows)]) for i, h in enumerate(header)]
 
 
 def _line(cells: Sequence[str], sizes: Sequence[int], aligns: Sequence[Align]) -> str:

@@ -102,7 +102,11 @@ def render_csv(result: Result, *, escaped: bool = False) -> str:
     """
     names, columns = _flat(result, _CSV)
     texts = [[None if v is None else _field(v) for v in column] for column in columns]
-    rows = [names, *zip(*texts, strict=True)]
+    return csv_text([names, *zip(*texts, strict=True)], escaped=escaped)
+
+
+def csv_text(rows: Sequence[Sequence[str | None]], *, escaped: bool = False) -> str:
+    """Rows of fields, the header's among them, by the rules of ``render_csv``."""
     if escaped:
         rows = [[None if f is None else escape(f) for f in row] for row in rows]
     return "".join((",".join(map(_quoted, row)) or '""') + "\n" for row in rows)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from dpsql.dialect.types import written_column
 from dpsql.interface.render.footer import footer
-from dpsql.interface.render.layout import Align, grid
+from dpsql.interface.render.layout import Align, fitted
 from dpsql.interface.render.number import AnswerCell, answer_cell, column_digits, plain
 from dpsql.interface.render.style import Style, escape, right, shorten, width
 from dpsql.result import Budget, Result
@@ -53,7 +53,7 @@ def render_table(
         aligns.append("right")
         cells.append(list(column))
     rows = list(zip(*cells, strict=True))
-    return grid(header, rows, aligns, style) + footer(result, budget, seconds, style, charged)
+    return fitted(header, rows, aligns, style) + footer(result, budget, seconds, style, charged)
 
 
 def _aligned(cells: Sequence[AnswerCell]) -> tuple[list[str], int]:

@@ -31,8 +31,8 @@ COMMANDS = (
     ("\\within N", "pay for a 95 % bound of N counts from now on; \\within off ends it"),
     ("\\hide", "leave out groups whose counts are within their errors, or show them again"),
     ("\\timing", "show the time each statement takes, or stop"),
-    ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown; alone: as what they are written"),
-    (".read FILE", "run the statements and commands in a file"),
+    ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown; alone: show the format in use"),
+    (".read FILE.sql", "run the statements and commands in a file whose name ends in .sql, go on after errors"),
     ("\\?", "this list"),
     ("\\q", "leave; so do Ctrl-D, quit and exit"),
 )
@@ -109,7 +109,14 @@ class Shell:
 
     def _command(self, text: str) -> None:
         name, rest = [*text.split(maxsplit=1), ""][:2]
-        commands: dict[str, Callable[[str], None]] = {
+        run = self._commands().get(name.rstrip(";"))
+        if run is None:
+            raise ProgrammingError(f"there is no command {name[:40]}", hint=_TO_FILE if name in _WRITES else _HELP)
+        run(rest)
+
+    def _commands(self) -> dict[str, Callable[[str], None]]:
+        """What runs each command, under all of its names."""
+        return {
             **dict.fromkeys(("\\d", "\\dt", "\\d+", "\\dt+", ".tables", ".schema"), self._describe),
             "\\budget": self._budget,
             "\\explain": self._explain,
@@ -121,10 +128,6 @@ class Shell:
             **dict.fromkeys(("\\q", "\\quit", ".quit", ".exit"), self._leave),
             **dict.fromkeys(("\\?", "\\h", "\\help", ".help"), self._help),
         }
-        run = commands.get(name.rstrip(";"))
-        if run is None:
-            raise ProgrammingError(f"there is no command {name[:40]}", hint=_TO_FILE if name in _WRITES else _HELP)
-        run(rest)
 
     def _describe(self, name: str) -> None:
         tables, public = self.session.tables(), self.session.public_tables()
@@ -190,6 +193,9 @@ class Shell:
         if len(self._files) >= _DEEPEST_READ:
             raise ProgrammingError(".read goes too deep", hint="does the file read itself?")
         path = Path(name.strip("'\""))
+        first, *more = name.split()
+        if path.suffix.lower() != ".sql" and more and first.lower().endswith(".sql"):
+            raise ProgrammingError(".read takes one file, and nothing behind it", hint=f"write .read {first[:200]}")
         if path.suffix.lower() != ".sql":  # a syntax error quotes the text that it is about
             raise ProgrammingError(".read takes files of SQL, which end in .sql", hint="write .read queries.sql")
         text, said, hint = None, "", "check the path"
@@ -213,8 +219,16 @@ class Shell:
         self.leaving = True
 
     def _help(self, rest: str) -> None:
-        self.console.lines(["A statement ends with a semicolon. Equal questions are free.", ""])
-        self.console.lines(pairs([(name, escape(what)) for name, what in COMMANDS], self.console.out))
+        """All commands, or the lines of one, whose name may be without its first sign: ``\\help budget``."""
+        word = rest.rstrip("; ").lower()
+        commands = self._commands()
+        named = [commands[n] for n in (word, f"\\{word}", f".{word}") if n in commands]
+        listed = [(line, what) for line, what in COMMANDS if not word or commands[line.split()[0]] in named]
+        if not listed:
+            raise ProgrammingError(f"there is no command {word[:40]}", hint=_HELP)
+        if not word:
+            self.console.lines(["A statement ends with a semicolon. Equal questions are free.", ""])
+        self.console.lines(pairs([(name, escape(what)) for name, what in listed], self.console.out))
 
 
 def _switched(command: str, word: str, now: bool) -> bool:

@@ -148,13 +148,17 @@ def is_passing(error: Exception) -> bool:
     return code(error) in {*LOCKED, sqlite3.SQLITE_FULL} or getattr(error, "sqlite_errorcode", None) in _FULL
 
 
+WRITABLE = (
+    "make the file and its directory writable for you: "
+    "SQLite keeps the latest charges beside it, and to look at it, too, is to write there"
+)
 _EXPLAINED: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_BUSY: ("is locked by another process", "wait for it to finish or end it, then try again"),
     sqlite3.SQLITE_LOCKED: ("is locked by another process", "wait for it to finish or end it, then try again"),
     sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "free some space, then open the ledger again"),
     sqlite3.SQLITE_IOERR: ("could not be read or written", "check the disk and its free space, then open it again"),
-    sqlite3.SQLITE_READONLY: ("is read-only", "make the file and its directory writable for you"),
-    sqlite3.SQLITE_PERM: ("is read-only", "make the file and its directory writable for you"),
+    sqlite3.SQLITE_READONLY: ("is read-only", WRITABLE),
+    sqlite3.SQLITE_PERM: ("is read-only", WRITABLE),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "make the file and its directory readable and writable for you"),
     sqlite3.SQLITE_CORRUPT: ("is damaged or truncated", "restore it from the owner's copy; never delete it to go on"),
     sqlite3.SQLITE_NOTADB: ("is not a dpsql ledger", "check the path; if it was one, restore it from the owner's copy"),

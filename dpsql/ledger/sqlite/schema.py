@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.os_lock import locked
-from dpsql.ledger.sqlite.file import SqliteFile
+from dpsql.ledger.sqlite.file import WRITABLE, SqliteFile
 
 FORMAT = "1"
 _SMALLEST = 512  # bytes, SQLite's smallest page
@@ -130,7 +130,7 @@ def check_file(path: Path) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise LedgerError(f"the ledger {path} is not a file", hint="choose another path with --ledger PATH")
     if not os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise LedgerError(f"the ledger {path} is read-only", hint="make the file and its directory writable for you")
+        raise LedgerError(f"the ledger {path} is read-only", hint=WRITABLE)
     if status.st_size < _SMALLEST:
         raise LedgerError(f"the ledger {path} is truncated")
     if status.st_nlink > 1:

@@ -6,11 +6,11 @@ import pyarrow as pa
 
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.interface.render.explanation import render_explanation
-from dpsql.interface.render.layout import broken, pairs
+from dpsql.interface.render.layout import broken, fitted, grid, pairs
 from dpsql.interface.render.listing import render_columns
 from dpsql.interface.render.style import PLAIN, Style, width
 from dpsql.interface.render.table import render_table
-from dpsql.result import Explanation, Note, Result
+from dpsql.result import Answer, Explanation, Note, QueryPlan, Result
 
 NARROW = Style(columns=60)
 TABLE = TableDomain(
@@ -58,3 +58,37 @@ def test_a_plan_fits_a_terminal() -> None:
     plan = Explanation((), None, 0.0, 1.0, (Note("cap", "many words, " * 9),))
     assert max(map(width, render_explanation(plan, PLAIN))) > 60
     assert max(map(width, render_explanation(plan, NARROW))) <= 60
+
+
+def test_a_table_that_is_wider_than_its_terminal_breaks_no_number() -> None:
+    rows = [("Female", "  4,514 ± 1,042"), ("Male", " 10,123 ± 1,042")]
+    whole = grid(("sex", "count"), rows, ("left", "left"), PLAIN)
+    size = max(map(width, whole))
+    for style in (PLAIN, Style(terminal=True, columns=size)):  # a file; a terminal just as wide
+        assert fitted(("sex", "count"), rows, ("left", "left"), style) == whole
+    assert fitted(("sex", "count"), rows, ("left", "left"), Style(terminal=True, columns=size - 1)) == [
+        "── record 1 ──",
+        "sex    Female",
+        "count  4,514 ± 1,042",
+        "── record 2 ──",
+        "sex    Male",
+        "count  10,123 ± 1,042",
+    ]
+    narrow = Style(terminal=True, columns=10)
+    assert fitted(("sex",), [("a" * 20,)], ("left",), narrow) == grid(("sex",), [("a" * 20,)], ("left",), narrow)
+    assert fitted(("sex", "n" * 20), [], ("left", "left"), narrow)[0].startswith("sex")
+
+
+def test_results_and_plans_are_fitted() -> None:
+    """Where a table has no room, no line is broken by the terminal itself."""
+    answer = Answer(4514, 1042.0, (3472.0, 5556.0), "exact", "measurement", certified=True)
+    names = {f"number_{i}": pa.array([4514]) for i in range(6)}
+    result = Result(pa.table(names), ("BIGINT",) * 6, dict.fromkeys(range(6), (answer,)))
+    plan = QueryPlan("people", ("age", "job"), 1234, None, 5678, "hypothesis", 12.0, 0.01)
+    for lines in (
+        render_table(result, NARROW),
+        render_explanation(Explanation((plan,), None, 0.01, 0.75), NARROW),
+    ):
+        assert any("record 1" in line for line in lines)
+        assert max(map(width, lines)) <= NARROW.columns
+    assert "number_5  4,514 ± 1,042" in render_table(result, NARROW)

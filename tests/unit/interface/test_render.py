@@ -258,7 +258,7 @@ def test_budget() -> None:
 ███████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  epsilon 0.27 of 1 spent, 0.73 left
 
 guarantee    (1, 1e-6)-differential privacy for the whole session
-answered     120 queries, 113 of them free
+answered     120 queries, 113 of them free but for first looks
 hard rounds  14 left: so often may the model still prove wrong
 
 warm start   ████████████████████  0.77 of 0.77 planned

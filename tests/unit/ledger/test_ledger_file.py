@@ -278,7 +278,8 @@ def test_read_only_file(ordinary_folder: Path) -> None:
     path = ordinary_folder / "a.ledger"
     SqliteLedger.open(path, HEADER).close()
     path.chmod(0o400)
-    assert "read-only" in refused(path).message
+    error = refused(path)
+    assert "read-only" in error.message and "to look at it, too, is to write there" in error.hint
 
 
 def test_read_only_directory(ordinary_folder: Path) -> None:
