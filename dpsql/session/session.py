@@ -45,7 +45,7 @@ from dpsql.sql.counting.values.rules import FEW_STRETCHES
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.released import SyntheticTable
-from dpsql.synthesis.wanted import Forecast, Wanted
+from dpsql.synthesis.wanted import RunForecast, Wanted
 
 T = TypeVar("T")
 _NO_ROWS: ReleasedRows = {}
@@ -251,7 +251,7 @@ class Session:
         others, units = plans_of(self._asker, questions), worst_units(self._asker, questions)
         return explanation(statement, queries, self._asker, others, units)
 
-    def foresee(self, wanted: Wanted) -> Forecast:
+    def foresee(self, wanted: Wanted) -> RunForecast:
         """What making a synthetic table would do and charge; charges nothing, touches no data."""
         return self._guarded(lambda: self._synthesizing(wanted).forecast())
 
