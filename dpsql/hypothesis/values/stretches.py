@@ -144,8 +144,9 @@ class _Level:
         number: int,
     ) -> "_Level":
         """Each cell by itself."""
-        kept = [by_bin(np.where(out, 0.0, a), bins, number) for a in (found, np.ones(len(bins)), usual)]
-        return cls(*kept, kept[2] * by_bin(length, bins, number).sum(axis=1, keepdims=True))
+        kept = (by_bin(np.where(out, 0.0, a), bins, number) for a in (found, np.ones(len(bins)), usual))
+        found, cells, usual = kept
+        return cls(found, cells, usual, usual * by_bin(length, bins, number).sum(axis=1, keepdims=True))
 
     def in_pairs(self) -> "_Level":
         """Each two neighbours together."""
@@ -188,7 +189,7 @@ def _halves(rows: Estimates, unsure: Estimates, both: _Level, half: _Level, sd: 
     real = (cells > 0.0) & (size > cells)
     logs = [kind.likely for kind in found]
     likely = np.exp(np.stack(logs) - np.max(logs, axis=0))
-    of_kinds = _how_often(likely, kinds, real * np.clip(rows / sd, 0.0, 1.0))
+    of_kinds = _how_often(likely, kinds, np.where(real, np.clip(rows / sd, 0.0, 1.0), 0.0))
     means = [kind.mean for kind in found]
     first = (of_kinds * means).sum(axis=0)
     variances = np.stack([kind.variance for kind in found])
