@@ -237,6 +237,12 @@ class MemoryEngine:
         """Whether it was not given as a view."""
         return private_table(self._policy, table).name.lower() not in self._views
 
+    def is_of_integers(self, table: str, column: str) -> bool:
+        """Whether it was given as an Arrow column of whole numbers: lists have no type."""
+        given = self._tables[private_table(self._policy, table).name.lower()]
+        types = {f.name.lower(): f.type for f in given.schema} if isinstance(given, pa.Table) else {}
+        return column.lower() in types and pa.types.is_integer(types[column.lower()])
+
     def fingerprint(self) -> str:
         """SHA-256 over the private tables' values as multisets of rows."""
         return data({t.name: self._content(t) for t in self._policy.tables})

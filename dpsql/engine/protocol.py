@@ -117,6 +117,10 @@ class Engine(Protocol):
         """Whether a private table is stored as it is; replaced rows can change a view's number of rows. Public."""
         ...
 
+    def is_of_integers(self, table: str, column: str) -> bool:
+        """Whether the database's own type of a private table's column is one of whole numbers. Public."""
+        ...
+
     def fingerprint(self) -> str:
         """A digest of the private tables' values, the same in every engine and for every copy. For the ledger only."""
         ...

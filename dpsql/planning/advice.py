@@ -9,9 +9,7 @@ from fractions import Fraction
 
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
-from dpsql.hypothesis import strategy_named
 from dpsql.planning.outlook import forecast, outlook
-from dpsql.planning.paper import rows_needed
 from dpsql.planning.plans import make_plan
 from dpsql.planning.table_plan import plan_tables
 from dpsql.policy import Policy
@@ -32,7 +30,6 @@ def advice(policy: Policy, rows: Mapping[str, int] | None = None) -> list[str]:
     lines = ["What epsilon buys with these domains: the 95 % error of a typical count, foreseen from noise alone."]
     for table in policy.tables:
         lines += _table_lines(policy, table, known.get(table.name))
-    lines += [line for table in policy.tables if (line := _paper_line(policy, table))]
     number = len(policy.tables)
     if number > 1:
         lines.append(f"The {number} tables share epsilon evenly, whatever is asked: leave out what nobody asks about.")
@@ -64,7 +61,7 @@ def _table_lines(policy: Policy, table: TableDomain, rows: int | None) -> list[s
     errors = [None if f is None else f.error for f in found]
     if all(e is None for e in errors):
         return lines
-    number = TYPICAL_ROWS if rows is None else _rounded(rows)
+    number = TYPICAL_ROWS if rows is None else about(rows)
     whose = "of 10,000 rows" if rows is None else f"of about {number:,} rows (FROM THE DATA)"
     return [
         *lines,
@@ -72,17 +69,6 @@ def _table_lines(policy: Policy, table: TableDomain, rows: int | None) -> list[s
         _row("error", ["-" if e is None else f"±{e:,.0f}" for e in errors]),
         _row("", [_per_cent(e, number) for e in errors]) + f"  {whose}",
     ]
-
-
-def _paper_line(policy: Policy, table: TableDomain) -> str:
-    """How many rows the papers' own constants would need; empty where none of their constructions holds the table."""
-    for word in ("pmw", "sparse-pmw"):
-        construction = strategy_named(word, paper=True).construction
-        if construction is not None and construction.obstacle(table) is None:
-            needed = rows_needed(policy.privacy, table, construction)
-            name = _printable(table.name)
-            return f'calibration = "paper", strategy = "{word}": {name} would need {needed:.2g} rows.'
-    return ""
 
 
 def _outlook(policy: Policy, table: TableDomain, epsilon: Fraction) -> TableOutlook | None:
@@ -105,10 +91,10 @@ def _per_cent(error: float | None, rows: int) -> str:
     return f"{100 * error / rows:.2g} %" if error < rows else "all"
 
 
-def _rounded(rows: int) -> int:
-    """One significant digit.
+def about(rows: int) -> int:
+    """One significant digit: how a draft, which may be handed on, tells numbers of rows.
 
-    >>> _rounded(48_842), _rounded(7)
+    >>> about(48_842), about(7)
     (50000, 7)
     """
     step: int = 10 ** max(0, len(str(rows)) - 1)

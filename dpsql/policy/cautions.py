@@ -17,13 +17,17 @@ LARGE_EPSILON = 10
 
 
 def cautions(
-    policy: Policy, columns: Mapping[str, Collection[str]] = MappingProxyType({}), *, owner: bool = False
+    policy: Policy,
+    columns: Mapping[str, Collection[str]] = MappingProxyType({}),
+    *,
+    owner: bool = False,
+    units: bool = True,
 ) -> tuple[str, ...]:
     """One sentence each: an epsilon above 10; keys that the strategy makes no use of; integer columns of more than
     10,000 values; a table without a unit that has a column which looks like one.
 
     ``columns``: by a table's name in lower case all columns that it has. Undeclared ones do not exist for analysts, who
-    may read this: only the ``owner`` is told their names.
+    may read this: only the ``owner`` is told their names. ``units``: whether tables without a unit are looked at.
 
     >>> from fractions import Fraction
     >>> from dpsql.policy import Privacy
@@ -39,6 +43,8 @@ def cautions(
         out += [
             _of_many_values(table, c) for c in table.columns if isinstance(c, IntegerDomain) and c.size > MANY_VALUES
         ]
+        if not units:
+            continue
         named, unnamed = _identifiers(table, columns.get(table.name.lower(), ()))
         if owner:
             named, unnamed = named + unnamed, []

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from dpsql.dialect.types import INTEGERS
 from dpsql.domain import looks_like_identifier
+from dpsql.planning.advice import about
 from dpsql.policy_file.schema import ColumnSchema, RowsEach, TableSchema
 from dpsql.policy_file.toml_table import quoted
 
@@ -145,8 +146,9 @@ def _words(name: str) -> list[str]:
 
 def _spread(seen: RowsEach) -> str:
     """Rounded: the comment is for the owner, and the file may be handed on."""
-    values, rows, usual, most = (_rounded_up(number) for number in (seen.values, seen.rows, seen.usual, seen.most))
-    return f"up to {values:,} values in up to {rows:,} rows; 95 % have at most {usual:,} rows each, one up to {most:,}"
+    values, usual, most = (_rounded_up(number) for number in (seen.values, seen.usual, seen.most))
+    of = f"up to {values:,} values in about {about(seen.rows):,} rows"
+    return f"{of}; 95 % have at most {usual:,} rows each, one up to {most:,}"
 
 
 def _rounded_up(number: int) -> int:

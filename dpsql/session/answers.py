@@ -6,7 +6,7 @@ is decided nowhere else.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -26,6 +26,11 @@ def rounded_together(estimates: Iterable[float]) -> list[int]:
         return [round(numbers[0])]  # to the even one of two, as numpy does
     whole = np.rint(np.cumsum(np.array(numbers, dtype=np.float64)))
     return [int(n) for n in np.diff(whole, prepend=0.0).tolist()]
+
+
+def error_of(answer: Answer) -> float:
+    """Its error, in counts; infinite where nothing is known of it."""
+    return inf if answer.error is None else answer.error
 
 
 def exact(value: float, bound: float, source: Source) -> Answer:

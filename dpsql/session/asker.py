@@ -39,8 +39,8 @@ from dpsql.session.model.net_test import NetTest, net_tests
 from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, counts_among, rows_known, waits
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
+    AnsweredBefore,
     Declared,
-    Known,
     Measured,
     Modelled,
     OwnRelease,
@@ -189,7 +189,7 @@ class Asker:
             found = self.known_of(group)
             known = tuple(q for q in group if q.digest in found)
             if known:
-                out.append(Known(known, tuple(found[q.digest] for q in known)))
+                out.append(AnsweredBefore(known, tuple(found[q.digest] for q in known)))
             missing = tuple(q for q in group if q.digest not in found)
             ways = route(self.states[group[0].table], missing, spent=spent, spares=spares) if missing else ()
             spares -= spares_of(ways)
@@ -259,7 +259,7 @@ class Asker:
     def _perform(self, state: TableState, model: TableModel, way: Route, charged: float) -> Sequence[Answer]:
         """The answers of one route, in its queries' order; ``charged`` (epsilon) is added to the first one."""
         match way:
-            case Known() | Declared():
+            case AnsweredBefore() | Declared():
                 return with_charge(way.answers, charged)
             case Measured():
                 return with_charge(as_measured(state, way.queries, way.found), charged)

@@ -17,8 +17,8 @@ from dpsql.session.foreseen import First, first_measured, route_units, worst_uni
 from dpsql.session.notes import statement_notes
 from dpsql.session.own.by_value.counted import NO_COUNTS, Counts, counts_of
 from dpsql.session.route import (
+    AnsweredBefore,
     Declared,
-    Known,
     Measured,
     Modelled,
     OwnRelease,
@@ -39,7 +39,7 @@ _SOURCES: tuple[tuple[type[Route], str], ...] = (
     (Modelled, sources.MODEL),
     (Measured, sources.MEASURED),
     (Declared, sources.OWNERS_WORD),
-    (Known, sources.KNOWN),
+    (AnsweredBefore, sources.KNOWN),
 )
 """Of a statement's queries of one outline, the first kind that occurs counts for all."""
 
@@ -129,7 +129,7 @@ def _scope_plan(state: TableState, routes: Sequence[Route], asker: Asker) -> Que
     source = next(words for kind, words in _SOURCES if any(type(r) is kind for r in routes))
     queries = [q for r in routes for q in r.queries]
     query, keyed = queries[0], queries[0].keyed
-    found = [state.forecast_error(q) for r in routes if type(r) is not Known for q in r.queries]
+    found = [state.forecast_error(q) for r in routes if type(r) is not AnsweredBefore for q in r.queries]
     foreseen = max((e for e in found if e is not None), default=None)
     errors = [_error(state, r) for r in routes]
     error = None if None in errors else max(e for e in errors if e is not None)
@@ -149,7 +149,7 @@ def _scope_plan(state: TableState, routes: Sequence[Route], asker: Asker) -> Que
 def _error(state: TableState, way: Route) -> float | None:
     """The largest 95 % bound of a route's answers, in counts; ``None`` when one of them has none."""
     match way:
-        case Known() | Declared():
+        case AnsweredBefore() | Declared():
             errors = [a.error for a in way.answers]
         case Measured():
             errors = [a.error for a in as_measured(state, way.queries, way.found)]

@@ -10,8 +10,8 @@ from dpsql.planning.distinct import distinct_share
 from dpsql.query import LinearQuery
 from dpsql.session.asker import Asker
 from dpsql.session.route import (
+    AnsweredBefore,
     Declared,
-    Known,
     Measured,
     Modelled,
     OwnRelease,
@@ -79,7 +79,7 @@ def route_units(asker: Asker, way: Route) -> int:
                 number = own.spares_for(way.queries) if own.may_want_spare(way.queries) else 0
             spare = number * asker.plan.spare_units if number <= left else 0
             return max(spare, asker.payment.units if isinstance(way, Tested) else 0)
-        case Known() | Measured() | Declared():
+        case AnsweredBefore() | Measured() | Declared():
             return 0
 
 

@@ -20,7 +20,7 @@ Queries = Sequence[LinearQuery]
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class AnsweredBefore:
     """Equal questions were answered before."""
 
     queries: Queries
@@ -89,7 +89,7 @@ class Declared:
     payments = 0
 
 
-Route = Known | Measured | Declared | OwnRelease | SpareRelease | Tested | Modelled | Untested
+Route = AnsweredBefore | Measured | Declared | OwnRelease | SpareRelease | Tested | Modelled | Untested
 """``payments``: how many hard rounds or planned questions the route may need at most."""
 
 
@@ -133,7 +133,7 @@ def tables_asked(states: Mapping[str, TableState], queries: Queries) -> list[str
 
 def asking_rows(queries: Queries, routes: Iterable[Route]) -> list[LinearQuery]:
     """The queries without those that the owner's word or an earlier answer tells: nothing is measured for these."""
-    told = {query.digest for way in routes if isinstance(way, Declared | Known) for query in way.queries}
+    told = {query.digest for way in routes if isinstance(way, Declared | AnsweredBefore) for query in way.queries}
     return [query for query in queries if query.digest not in told]
 
 

@@ -1,6 +1,6 @@
 """A session: one policy, one ledger, one hypothesis. The whole way of a statement, one step per stage.
 
-Whoever reads one file of the package should read ``Session._answered``: each of its steps is a room of the house.
+Whoever reads one file of the package should read ``Session._run_statement``: each of its steps is a room of the house.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ from dpsql.sql.counting.values.rules import FEW_STRETCHES
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.released import SyntheticTable
-from dpsql.synthesis.wanted import Forecast, Wanted
+from dpsql.synthesis.wanted import RunForecast, Wanted
 
 T = TypeVar("T")
 _NO_ROWS: ReleasedRows = {}
@@ -60,7 +60,7 @@ MANY_PLANNED = 512
 """Planned questions, or spare releases: of so many one list of values takes a small part."""
 
 
-class _Asked(NamedTuple):
+class _StatementAnswers(NamedTuple):
     """Answers by query key, or ``together`` those of one crosstab; ``touched``: what its first touches charged."""
 
     answers: dict[str, Answer]
@@ -68,7 +68,7 @@ class _Asked(NamedTuple):
     notes: tuple[Note, ...]
     touched: float
 
-    def after(self, charged: float) -> "_Asked":
+    def after(self, charged: float) -> "_StatementAnswers":
         """The same, with ``charged`` shown at the first of the answers, beside what they charged themselves."""
         if charged <= 0:
             return self
@@ -157,9 +157,9 @@ class Session:
         asker.catch_up()
         # what is asked in turn is paid as it was explained before
         with asker.fold.pace.held(), asker.turns.limited(terms.max_charge):
-            return self._answered(text, parameters, terms)
+            return self._run_statement(text, parameters, terms)
 
-    def _answered(self, text: str, parameters: Parameters, terms: Terms) -> Result:
+    def _run_statement(self, text: str, parameters: Parameters, terms: Terms) -> Result:
         statement = self._lower(text, parameters)
         if statement.explained:
             return explained(self._explanation(statement, terms))
@@ -172,7 +172,7 @@ class Session:
         if statement.awaited and terms.within is None:
             strings = self._release_strings(statement)
             statement = self._lower(text, parameters, steps.rows)
-        asked = self._asked(statement, terms)
+        asked = self._answer_questions(statement, terms)
         return self._shown(statement, asked.after(steps.charged + strings + asked.touched), steps.notes)
 
     def _release_strings(self, statement: Statement) -> float:
@@ -181,12 +181,12 @@ class Session:
         check_strings(self._asker, statement, statement.queries, others)
         return sum((self._asker.release_keys(*column) for column in statement.awaited), 0.0)
 
-    def _asked(self, statement: Statement, terms: Terms) -> _Asked:
-        together, touched = self._asked_together(statement, terms)
-        answers, notes = ({}, ()) if together is not None else self._asked_each(statement, terms)
-        return _Asked(answers, together, notes, touched)
+    def _answer_questions(self, statement: Statement, terms: Terms) -> _StatementAnswers:
+        together, touched = self._answer_as_crosstab(statement, terms)
+        answers, notes = ({}, ()) if together is not None else self._answer_one_by_one(statement, terms)
+        return _StatementAnswers(answers, together, notes, touched)
 
-    def _shown(self, statement: Statement, asked: _Asked, of_steps: tuple[Note, ...]) -> Result:
+    def _shown(self, statement: Statement, asked: _StatementAnswers, of_steps: tuple[Note, ...]) -> Result:
         """What was asked, combined and taken through the outer statement."""
         return result(
             statement,
@@ -198,7 +198,7 @@ class Session:
             together=asked.together,
         )
 
-    def _asked_together(self, statement: Statement, terms: Terms) -> tuple[Sequence[Answer] | None, float]:
+    def _answer_as_crosstab(self, statement: Statement, terms: Terms) -> tuple[Sequence[Answer] | None, float]:
         """All that a statement of many groups asks, where nothing of it has a test or a release; what its first
         touches charged."""
         queries = statement.queries
@@ -214,7 +214,7 @@ class Session:
         found = {text: self._execute(text, None, NO_TERMS) for text in statement.first}
         return FirstSteps(found, self._charged_since(before))
 
-    def _asked_each(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
+    def _answer_one_by_one(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
         queries, questions = statement.queries, questions_of(statement)
         check_terms(questions, terms)
         if terms.within is not None:
@@ -252,7 +252,7 @@ class Session:
         others, units = plans_of(self._asker, questions), worst_units(self._asker, questions)
         return explanation(statement, queries, self._asker, others, units)
 
-    def foresee(self, wanted: Wanted) -> Forecast:
+    def foresee(self, wanted: Wanted) -> RunForecast:
         """What making a synthetic table would do and charge; charges nothing, touches no data."""
         return self._guarded(lambda: self._synthesizing(wanted).forecast())
 

@@ -23,7 +23,7 @@ from dpsql.synthesis.released import SENTENCE, SyntheticTable
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.task import Task
-from dpsql.synthesis.wanted import DEFAULT_WORKLOAD, Forecast, Part, Wanted
+from dpsql.synthesis.wanted import DEFAULT_WORKLOAD, Part, RunForecast, Wanted
 from dpsql.synthesis.workload import Workload, generated, is_word, split
 
 LARGEST_ROWS = 10_000_000
@@ -47,7 +47,7 @@ class Synthesizing:
 
     # --- before it begins --------------------------------------------------------------------------------------
 
-    def forecast(self) -> Forecast:
+    def forecast(self) -> RunForecast:
         """What the run would do. BudgetExhausted when the ledger does not cover what it may still spend."""
         plan, runs = self._asker.plan, self._asker.fold.runs
         charged = dict(runs.spent_on(self._table.name))
@@ -62,7 +62,7 @@ class Synthesizing:
                 remaining=plan.as_epsilon(left),
                 hint=self._spare(plan.as_epsilon(left)),
             )
-        return Forecast(
+        return RunForecast(
             self.run,
             plan.as_epsilon(self._units),
             plan.as_epsilon(mine),
@@ -169,7 +169,7 @@ class Synthesizing:
             keeps_first_look=wanted.keeps_first_look,
         )
         synthetic = self._entry.make(task, asker.bench, steps)
-        numbers = [c.name for c in table.finite if isinstance(c, NumberDomain)]
+        positions = {c.name: model.positions(c.name) for c in table.finite if isinstance(c, NumberDomain)}
         return SyntheticTable(
             synthetic,
             asker.plan.as_epsilon(asker.paid.units - before),
@@ -178,7 +178,9 @@ class Synthesizing:
             self._notes(synthetic),
             self._workload,
             wanted.seed,
-            {name: model.positions(name).mean for name in numbers},
+            {name: found.mean for name, found in positions.items()},
+            {name: found.cells for name, found in positions.items() if found.counted},
+            frozenset(name for name in positions if asker.bench.engine.is_of_integers(table.name, name)),
         )
 
     def _facts(self) -> dict[str, str]:

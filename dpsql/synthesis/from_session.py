@@ -8,7 +8,7 @@ from dpsql.first import Bench
 from dpsql.synthesis.coins import Coins, coins
 from dpsql.synthesis.rows.drawing import branch, cells_of, grow, tree
 from dpsql.synthesis.rows.fitting import fit_rows
-from dpsql.synthesis.rows.known import Known
+from dpsql.synthesis.rows.known import KnownTable
 from dpsql.synthesis.rows.target import Codes
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
@@ -24,7 +24,7 @@ def from_session(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     model = task.model
     count = max(1, round(model.row_count)) if task.rows is None else task.rows
     rng = coins("from_session", task.table.name, count, [m.values.tolist() for m in model.contingencies])
-    known = Known(model, count)
+    known = KnownTable(model, count)
     rows = first_rows(known, rng)
     targets = [t if known.is_fine(t) else t.whole(rng) for t in known.targets()]
     fit_rows(rows, known.sizes, targets, rng, lambda done, of: task.on_progress("rounds of fitting", done, of))
@@ -35,7 +35,7 @@ def from_session(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     return Synthetic(task.table, codes, _strings(known, rows, mixed), scale=model.row_count / count)
 
 
-def first_rows(known: Known, rng: Coins) -> list[Codes]:
+def first_rows(known: KnownTable, rng: Coins) -> list[Codes]:
     """One array of cells for each column of ``known``: from its tensor, else along a tree of pairs."""
     finite, bonds = list(range(known.finite)), known.dependences
     rows: list[Codes] = [np.zeros(known.rows, dtype=np.int64) for _ in known.sizes]
@@ -48,7 +48,7 @@ def first_rows(known: Known, rng: Coins) -> list[Codes]:
     return rows
 
 
-def _strings(known: Known, rows: list[Codes], mixed: Codes) -> Mapping[str, tuple[str | None, ...]]:
+def _strings(known: KnownTable, rows: list[Codes], mixed: Codes) -> Mapping[str, tuple[str | None, ...]]:
     out = {}
     for i, (name, keys) in enumerate(known.keys.items()):
         values = [*(key[0] for key in keys), None]

@@ -4,27 +4,23 @@ Gupta, Roth, Ullman 2011, Algorithm 3. It ends as soon as the query that was fou
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from dpsql.accounting import Plan
-from dpsql.domain import TableDomain
 from dpsql.errors import DataError
 from dpsql.first import Bench
 from dpsql.ledger.event import Payload
 from dpsql.planning.sensitivity import query_sensitivity
-from dpsql.query import LinearQuery
 from dpsql.synthesis.offline.distinguisher import Distinguisher
 from dpsql.synthesis.offline.options import whole, word
-from dpsql.synthesis.offline.parts import asked, independent_parts
+from dpsql.synthesis.offline.parts import asked, checked_by
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
 from dpsql.synthesis.offline.table import rows_from, with_answers
 from dpsql.synthesis.offline.weights import Weights
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.task import Task
-from dpsql.synthesis.wanted import Wanted
 
 DENSITY = 2.0
 """Rounds, in square roots of the number at which the two terms of the worst-case bound are equal."""
@@ -69,12 +65,6 @@ def iterative(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     return with_answers(rows_from(task, weights, weights.tensors, made), weights, made, float(rounds.sigma))
 
 
-def check_iterative(table: TableDomain, wanted: Wanted, told: Sequence[LinearQuery], plan: Plan) -> None:
-    """What ``iterative`` refuses of its options and its workload, said before anything is charged."""
-    _read(wanted.options)
-    independent_parts(table, asked(told))
-
-
 def _read(options: Mapping[str, str]) -> tuple[bool, int, str]:
     """Whether the weights are fitted; rounds, 0 where nothing is said; what is said of alpha."""
     fitted = word(options, "hypothesis", ("fitted", "mw")) == "fitted"
@@ -82,6 +72,10 @@ def _read(options: Mapping[str, str]) -> tuple[bool, int, str]:
     if said not in ("none", "paper") and not (said.isascii() and said.isdigit() and len(said) < 13 and int(said) > 0):
         raise DataError(f"option alpha is {said!r}", hint="write alpha=none, alpha=paper, or a whole number of rows")
     return fitted, whole(options, "rounds", 0, 1, MOST_ROUNDS), said
+
+
+check_iterative = checked_by(_read)
+"""What ``iterative`` refuses of its options and its workload, said before anything is charged."""
 
 
 def _alpha(said: str, rounds: Rounds, queries: int) -> float:

@@ -4,14 +4,11 @@ Another method is a file with a function that keeps ``dpsql.synthesis.task.Metho
 command, ``Connection.synthesize`` and the comparison know it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dpsql.accounting import Plan
-from dpsql.domain import TableDomain
 from dpsql.errors import DataError
-from dpsql.query import LinearQuery
 from dpsql.synthesis.dual_query import OPTIONS as OF_DUAL_QUERY
 from dpsql.synthesis.dual_query import check_dual_query, dual_query
 from dpsql.synthesis.from_session import from_session
@@ -22,9 +19,7 @@ from dpsql.synthesis.iterative import check_iterative, iterative
 from dpsql.synthesis.mwem import OPTIONS as OF_MWEM
 from dpsql.synthesis.mwem import check_mwem, mwem
 from dpsql.synthesis.task import Method
-from dpsql.synthesis.wanted import Wanted
-
-Check = Callable[[TableDomain, Wanted, Sequence[LinearQuery], Plan], None]
+from dpsql.synthesis.wanted import Check
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,9 @@ class Entry:
 
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
-        "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
+        "session": Entry(
+            from_session, "rows of what the session has released already; free after a first look", pays=False
+        ),
         "iterative": Entry(
             iterative,
             "queries found wrong are measured and the weights fitted to them",

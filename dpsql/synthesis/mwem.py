@@ -6,26 +6,23 @@ choice looks at the table, of a query or of its negation, and the step has a fix
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from dpsql.accounting import Plan
-from dpsql.domain import TableDomain
 from dpsql.first import Bench
 from dpsql.ledger.event import Payload
 from dpsql.planning.sensitivity import query_sensitivity
-from dpsql.query import Estimates, LinearQuery
+from dpsql.query import Estimates
 from dpsql.synthesis.offline.distinguisher import Distinguisher
 from dpsql.synthesis.offline.options import whole, word
-from dpsql.synthesis.offline.parts import asked, independent_parts
+from dpsql.synthesis.offline.parts import asked, checked_by
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
 from dpsql.synthesis.offline.table import rows_from, with_answers
 from dpsql.synthesis.offline.weights import Weights
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.task import Task
-from dpsql.synthesis.wanted import Wanted
 
 DENSITY = 4.0
 """Rounds, in square roots of the number at which the two terms of the worst-case bound are equal."""
@@ -67,17 +64,15 @@ def mwem(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     return with_answers(rows, weights, made, float(rounds.sigma)) if measured else rows
 
 
-def check_mwem(table: TableDomain, wanted: Wanted, told: Sequence[LinearQuery], plan: Plan) -> None:
-    """What ``mwem`` refuses of its options and its workload, said before anything is charged."""
-    _read(wanted.options)
-    independent_parts(table, asked(told))
-
-
 def _read(options: Mapping[str, str]) -> tuple[bool, bool, int, int]:
     """Whether queries are measured, whether iterates are averaged; rounds, 0 where nothing is said; replays."""
     measured = word(options, "update", ("measured", "sign")) == "measured"
     average = word(options, "iterate", ("last", "average")) == "average"
     return measured, average, whole(options, "rounds", 0, 1, MOST_ROUNDS), whole(options, "replays", REPLAYS, 0, 100)
+
+
+check_mwem = checked_by(_read)
+"""What ``mwem`` refuses of its options and its workload, said before anything is charged."""
 
 
 def error_bound(log_cells: float, rounds: Rounds, queries: int, row_count: float, beta: float) -> float:

@@ -1,10 +1,14 @@
 """What somebody asks for when they want a synthetic table, before any of it is looked up. Public."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
+
+from dpsql.accounting import Plan
+from dpsql.domain import TableDomain
+from dpsql.query import LinearQuery
 
 DEFAULT_WORKLOAD = "marginals:2"
 """Of a table with one column that varies: all of its cells."""
@@ -38,8 +42,12 @@ class Wanted:
     keeps_first_look: bool = True
 
 
+Check = Callable[[TableDomain, Wanted, Sequence[LinearQuery], Plan], None]
+"""What a method refuses of a table, of what is wanted, of the queries it is told and of the ledger's plan."""
+
+
 @dataclass(frozen=True)
-class Forecast:
+class RunForecast:
     """What a run would do, before it is begun. Public, free.
 
     ``run``: its name in the ledger. ``allowed``: epsilon that it may spend; ``charged`` and ``steps``: what it has

@@ -189,6 +189,10 @@ class EngineContract(ABC):
         assert pets.is_base_table("pets") and pets.is_base_table("PETS")
         assert not self.over_a_view(policy_of(PETS), {"pets": ROWS}).is_base_table("pets")
 
+    def test_columns_of_whole_numbers_are_told_from_others(self, pets: OwnersEngine) -> None:
+        assert pets.is_of_integers("pets", "age") and pets.is_of_integers("PETS", "AGE")
+        assert not any(pets.is_of_integers("pets", c.name) for c in PETS.columns if c.name != "age")
+
     def test_the_row_count_of_a_view_is_never_public(self) -> None:
         privacy = Privacy(Fraction(1), Fraction(1, 10**6), "replace-one")
         policy = Policy(privacy, (replace(PETS, row_count="public"),))

@@ -76,6 +76,24 @@ def test_the_command_line_says_it_once_and_names_nothing_undeclared(database: Pa
     assert shown.stderr.count("each row of visits is protected by itself") == 1 and "patient" not in shown.output
 
 
+def test_who_protects_rows_alone_hears_of_it_until_the_first_question_is_paid(database: Path) -> None:
+    rules(database, 40)
+    asked = ["query", str(database), "SELECT COUNT(*) FROM visits WHERE first"]
+    first, second = (runner().invoke(cli, asked, catch_exceptions=False).stderr for _ in range(2))
+    assert "each row of visits is protected by itself" in first and LARGE in first
+    assert "each row of visits is protected by itself" not in second and LARGE in second
+    with pytest.warns(dpsql.PolicyWarning) as found, dpsql.connect(database) as con:
+        assert not any("by itself" in notice for notice in con.notices)
+    assert [str(warning.message) for warning in found] == [LARGE]
+    shown = runner().invoke(cli, ["check", str(database)], catch_exceptions=False)
+    assert "each row of visits is protected by itself" in shown.stderr
+
+
+def test_a_unit_of_one_row_says_that_rows_are_people(database: Path) -> None:
+    rules(database, unit='unit = "patient_id"')
+    assert "by itself" not in runner().invoke(cli, ["check", str(database)], catch_exceptions=False).stderr
+
+
 def test_the_owner_is_told_the_name(database: Path) -> None:
     rules(database)
     shown = runner().invoke(cli, ["check", str(database)], catch_exceptions=False)

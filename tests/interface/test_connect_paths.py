@@ -14,6 +14,7 @@ import dpsql
 from dpsql.engine.rules import Rules
 from dpsql.interface.dbapi.opening import registry
 from dpsql.ledger import Place, Registry
+from dpsql.ledger.event import Totals
 from dpsql.policy_file import dump_policy
 
 POLICY = 'version = 1\nprivacy = { epsilon = 1, delta = 1e-6 }\n[tables.t.columns]\nb = { type = "boolean" }\n'
@@ -233,6 +234,9 @@ class Part:
 
     def to_json(self) -> str:
         return "plan"
+
+    def totals(self) -> Totals:
+        return Totals(0, 0)
 
 
 def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str], list[dict[str, str]]]:

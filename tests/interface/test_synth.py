@@ -70,6 +70,38 @@ def test_rows_of_the_session_are_free_after_a_first_look(database: Path, tmp_pat
     assert duckdb.sql(f"FROM '{out}' EXCEPT ALL FROM '{tmp_path / 'again.parquet'}'").fetchall() == []
 
 
+def test_values_are_of_the_databases_type_and_the_owners_step(database: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(
+            "CREATE OR REPLACE TABLE flights AS SELECT (i * 7919 % 5000 * 10)::BIGINT AS income,"
+            " (CASE WHEN i % 3 = 0 THEN 40 ELSE hash(i) % 80 END)::INTEGER AS hours,"
+            " (hash(i + 1) % 10000)::DOUBLE / 100 AS fare FROM range(6000) t(i)"
+        )
+    columns = (
+        "[tables.flights.columns]\n"
+        'income = { type = "number", min = 0, max = 49990, bins = 20, step = 10, nullable = false }\n'
+        'hours = { type = "number", min = 0, max = 80, bins = 16, nullable = false }\n'
+        'fare = { type = "number", min = 0, max = 100, bins = 10, step = 0.01, nullable = false }\n'
+    )
+    database.with_name("flights.dpsql.toml").write_text(PRIVACY + columns)
+    out = tmp_path / "out.parquet"
+    assert synth(database, "-o", str(out)).exit_code == 0
+    types = dict(duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM '{out}')").fetchall())
+    assert types == {"income": "BIGINT", "hours": "BIGINT", "fare": "DOUBLE"}
+    ((off, crowd, finer),) = duckdb.sql(
+        "SELECT COUNT(*) FILTER (income % 10 <> 0), COUNT(*) FILTER (hours = 40),"
+        " COUNT(*) FILTER (round(fare, 2) <> fare)"
+        f" FROM '{out}'"
+    ).fetchall()
+    assert off == finer == 0
+    assert 1800 < crowd < 2300  # 2,050 rows: as the session says of them
+
+
+def test_the_help_says_that_a_first_look_is_paid() -> None:
+    shown = runner().invoke(cli, ["synth", "--help"], catch_exceptions=False).output
+    assert " ".join(shown.split()).count("free after a first look") == 2
+
+
 def test_a_paid_method_says_what_is_left_and_goes_on_for_nothing(database: Path, tmp_path: Path) -> None:
     out = ("-o", str(tmp_path / "out.csv"))
     refused = synth(database, "--method", walk.NAME, *out)

@@ -6,11 +6,11 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
-from dpsql.session.route import Declared, Known, Measured, Modelled, OwnRelease, SpareRelease, Tested, Untested
+from dpsql.session.route import AnsweredBefore, Declared, Measured, Modelled, OwnRelease, SpareRelease, Tested, Untested
 from dpsql.sql.statement import Statement
 
 NAMES = {
-    Known: "cache",
+    AnsweredBefore: "cache",
     Measured: "measurement",
     Declared: "word",
     OwnRelease: "release",

@@ -48,6 +48,7 @@ from dpsql.engine.scope import (
     scope_of,
     text_columns_of,
 )
+from dpsql.engine.sources import OverSources
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
@@ -56,7 +57,7 @@ from dpsql.private import Private
 from dpsql.query import Counts, Interval, Key, KeyCounts, Positions, Regions
 
 
-class DuckDbEngine:
+class DuckDbEngine(OverSources):
     """Counts rows of private tables in a DuckDB database; implements :class:`dpsql.engine.protocol.Engine`.
 
     ``database``: a path, opened read-only and locked, or an open connection of the owner's, of which a cursor is
@@ -106,7 +107,7 @@ class DuckDbEngine:
         self._companion = companion
         try:
             catalog = Catalog(self._reader)
-            self._sources = private_sources(catalog, policy)
+            self._sources: dict[str, Source] = private_sources(catalog, policy)
             self._public = public_sources(catalog, policy, self._sources.values())
             check_row_counts(policy, self.is_base_table)
         except Exception:
@@ -299,10 +300,6 @@ class DuckDbEngine:
     def rules(self) -> Rules:
         """Fixed when the engine was opened."""
         return self._rules
-
-    def is_base_table(self, table: str) -> bool:
-        """Whether the table's rows are stored in this database, and it is no view."""
-        return self._sources[private_table(self._policy, table).name].is_base_table
 
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""

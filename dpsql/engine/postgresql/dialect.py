@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from dpsql.engine.postgresql.connection import identifier, literal
-from dpsql.engine.sql.dialect import SqlColumn
+from dpsql.engine.sql.dialect import SqlColumn, StandardEnds
 
 _HALVED = 2.0**-1073
 """The smallest number whose half PostgreSQL finds: below it there is none but 0."""
@@ -25,7 +25,7 @@ PostgreSQL fails where it would make a text of 2^30."""
 _WIDE = ("string", "bytes")
 
 
-class PostgresDialect:
+class PostgresDialect(StandardEnds):
     """Expressions of PostgreSQL 14 and later."""
 
     def identifier(self, name: str) -> str:
@@ -111,13 +111,6 @@ class PostgresDialect:
                 return f"CASE WHEN {x} <> 'NaN' THEN {x}::float8 END"
             case _:
                 return f"{x}::float8"
-
-    def between(self, x: str, low: float, high: float) -> str:
-        ends = f"least(greatest({x}, {self.double(low)}), {self.double(high)})"  # both pass over NULL
-        return f"CASE WHEN {x} IS NOT NULL THEN {ends} END"
-
-    def inside(self, x: str, low: float, high: float) -> str:
-        return f"CASE WHEN {x} BETWEEN {self.double(low)} AND {self.double(high)} THEN {x} END"
 
     def bin(self, x: str, edges: Sequence[float]) -> str:
         return f"pg_catalog.width_bucket({x}, {_array(map(repr, edges[:-1]), 'float8')}) - 1"

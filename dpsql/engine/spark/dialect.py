@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal
 
-from dpsql.engine.sql.dialect import SqlColumn
+from dpsql.engine.sql.dialect import SqlColumn, StandardEnds
 
 
 def identifier(name: str) -> str:
@@ -16,7 +16,7 @@ def identifier(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-class SparkDialect:
+class SparkDialect(StandardEnds):
     """Expressions of Spark 4 in a session whose time zone is UTC."""
 
     def identifier(self, name: str) -> str:
@@ -87,13 +87,6 @@ class SparkDialect:
     def number(self, x: str, column: SqlColumn) -> str:
         double = f"CAST({x} AS DOUBLE)"
         return f"CASE WHEN NOT isnan({x}) THEN {double} END" if column.family == "float" else double
-
-    def between(self, x: str, low: float, high: float) -> str:
-        ends = f"least(greatest({x}, {self.double(low)}), {self.double(high)})"  # both pass over NULL
-        return f"CASE WHEN {x} IS NOT NULL THEN {ends} END"
-
-    def inside(self, x: str, low: float, high: float) -> str:
-        return f"CASE WHEN {x} BETWEEN {self.double(low)} AND {self.double(high)} THEN {x} END"
 
     def bin(self, x: str, edges: Sequence[float]) -> str:
         return f"{_not_above(_doubles(edges[:-1]), len(edges) - 1, x, 'n')} - 1"

@@ -5,6 +5,7 @@ arguments are columns, declared domains, and numbers of regions. All are total: 
 fail, for an error would tell of that row.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -37,6 +38,11 @@ class SqlTable:
     def column(self, name: str) -> SqlColumn | None:
         """By name, in any case; names that differ in nothing else are one."""
         return next((c for c in self.columns if c.name.lower() == name.lower()), None)
+
+    def is_of_integers(self, column: str) -> bool:
+        """Whether a column of that name is of a type of whole numbers."""
+        found = self.column(column)
+        return found is not None and found.family == "integer"
 
 
 class Dialect(Protocol):
@@ -159,6 +165,21 @@ class Dialect(Protocol):
         """The number of a string, told apart by bytes; NULL for any other one. Strings that the database cannot hold
         are left out."""
         ...
+
+
+class StandardEnds(ABC):
+    """What databases say alike whose ``least`` and ``greatest`` pass over NULL."""
+
+    @abstractmethod
+    def double(self, value: float) -> str:
+        """The same double, to the last bit."""
+
+    def between(self, x: str, low: float, high: float) -> str:
+        ends = f"least(greatest({x}, {self.double(low)}), {self.double(high)})"
+        return f"CASE WHEN {x} IS NOT NULL THEN {ends} END"
+
+    def inside(self, x: str, low: float, high: float) -> str:
+        return f"CASE WHEN {x} BETWEEN {self.double(low)} AND {self.double(high)} THEN {x} END"
 
 
 class Database(Protocol):

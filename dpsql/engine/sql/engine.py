@@ -27,6 +27,7 @@ from dpsql.engine.scope import (
     scope_of,
     text_columns_of,
 )
+from dpsql.engine.sources import OverSources
 from dpsql.engine.sql.cells import Cells, in_parts, private, spread
 from dpsql.engine.sql.dialect import Database, SqlTable
 from dpsql.engine.sql.distinct import distinct_query
@@ -43,7 +44,7 @@ HELD_BYTES = 256 << 20
 """Room for the combinations of a wide table that occur, eight bytes a code; with more of them each scope is a scan."""
 
 
-class SqlEngine:
+class SqlEngine(OverSources):
     """Counts rows of private tables in a SQL database; implements :class:`dpsql.engine.protocol.OwnersEngine`.
 
     The policy is checked against the database's catalog: PolicyError with the key's path. Counts are kept once counted.
@@ -64,7 +65,9 @@ class SqlEngine:
                     "only a DuckDB file is known again by the first rules",
                     hint="open this ledger with the database that it was begun with",
                 )
-            self._sources = {t.name: self._source(t.name, f"tables.{t.name}") for t in policy.tables}
+            self._sources: dict[str, SqlTable] = {
+                t.name: self._source(t.name, f"tables.{t.name}") for t in policy.tables
+            }
             self._public = {name.lower(): self._public_source(name) for name in policy.public_tables}
             self._rows = {t.name: SqlRows(database.dialect, t, self._sources[t.name]) for t in policy.tables}
             check_row_counts(policy, self.is_base_table)
@@ -293,10 +296,6 @@ class SqlEngine:
         counts = np.zeros((regions.size, most), dtype=np.int64)
         counts[found[:, 0], found[:, 1] - 1] = found[:, 2]
         return private(counts)
-
-    def is_base_table(self, table: str) -> bool:
-        """Whether the table's rows are stored, and it is no view."""
-        return self._sources[private_table(self._policy, table).name].is_base_table
 
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables; see the protocol."""

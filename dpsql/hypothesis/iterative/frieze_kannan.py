@@ -46,6 +46,8 @@ class FriezeKannan(Updated):
     0.5
     """
 
+    bound = staticmethod(update_bound)
+
     def __init__(
         self, table: TableDomain, row_count: float, alpha: float, planned: int, *, start: float | None = None
     ) -> None:
@@ -78,10 +80,6 @@ class FriezeKannan(Updated):
             return
         # Gupta-Roth-Ullman 2011, Algorithm 2: D' = D -+ (alpha / |X|) Q
         self._terms.add(self.step if gap > 0.0 else -self.step, query)
-
-    def update_bound(self, alpha: float) -> float:
-        """|D|_2^2 |X| / alpha^2 (Theorem 5.1), of a table in which no two rows are equal."""
-        return update_bound(self.table, self.row_count, alpha, self.planned)
 
     def _check(self, query: LinearQuery) -> None:
         if query.keyed is not None or query.is_by_value:

@@ -50,6 +50,8 @@ class Median(Updated):
     Candidates are those that no update has removed; a sample has as many after an update as before.
     """
 
+    bound = staticmethod(update_bound)
+
     def __init__(self, table: TableDomain, row_count: float, alpha: float, planned: int) -> None:
         super().__init__(table, row_count, alpha, planned)
         self._columns = tuple(c.name for c in table.finite)
@@ -105,10 +107,6 @@ class Median(Updated):
             self._walls.append((sign * self._flat(query), sign * here))
             kept = _resampled(kept, self._walls)
         self.candidates = kept
-
-    def update_bound(self, alpha: float) -> float:
-        """n^2 log2|X| ln k / alpha^2 (Theorem A.2)."""
-        return update_bound(self.table, self.row_count, alpha, self.planned)
 
 
 def _log_number(rows: int, cells: int) -> float:

@@ -86,6 +86,8 @@ class SparseWeights(Updated):
     Within one set of columns Theorem 4 holds as it stands. Sets share nothing: two may disagree about a column.
     """
 
+    bound = staticmethod(update_bound)
+
     def __init__(self, table: TableDomain, row_count: float, alpha: float, planned: int) -> None:
         super().__init__(table, row_count, alpha, planned)
         self._order = {c.name: i for i, c in enumerate(table.finite)}
@@ -187,10 +189,6 @@ class SparseWeights(Updated):
         cells[tuple(kept.codes.T)] = kept.values
         turned = cells.transpose([ordered.index(c) for c in columns]) * self.row_count
         return _frozen(np.ascontiguousarray(turned).reshape(turned.shape))
-
-    def update_bound(self, alpha: float) -> float:
-        """4 (ln s + 1) / alpha^2 (Theorem 4), for one set of columns."""
-        return update_bound(self.table, self.row_count, alpha, self.planned)
 
 
 def _total(query: LinearQuery) -> float:

@@ -4,10 +4,11 @@ Replaying a ledger absorbs the same answers in the same order, so that live and 
 """
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.hypothesis.protocol import one_by_one
+from dpsql.hypothesis.protocol import UpdateBound, one_by_one
 from dpsql.query import Choices, Estimates, LinearQuery
 
 
@@ -15,7 +16,10 @@ class Updated(ABC):
     """An iterative database construction before its first update (``protocol.IterativeConstruction``).
 
     ``row_count``: n, at least 1; ``alpha``: counts, cut to (0, n], for no answer is off by more; ``planned``: k >= 1.
+    ``bound``: B(alpha) of a table with n rows and k queries.
     """
+
+    bound: ClassVar[UpdateBound]
 
     def __init__(self, table: TableDomain, row_count: float, alpha: float, planned: int) -> None:
         self.table = table
@@ -51,9 +55,9 @@ class Updated(ABC):
     def update(self, query: LinearQuery, released: float) -> None:
         """D^(t+1) from D^t, the query and its released answer (counts)."""
 
-    @abstractmethod
     def update_bound(self, alpha: float) -> float:
         """B(alpha), ``alpha`` in counts."""
+        return self.bound(self.table, self.row_count, alpha, self.planned)
 
     @abstractmethod
     def contingency(self, columns: tuple[str, ...]) -> Estimates:

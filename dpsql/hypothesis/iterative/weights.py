@@ -40,6 +40,8 @@ def over_cells(query: LinearQuery, table: TableDomain) -> Estimates:
 class MultiplicativeWeights(Updated):
     """A distribution over all cells of the finite columns, uniform at first; eta = alpha / (2 n)."""
 
+    bound = staticmethod(update_bound)
+
     def __init__(self, table: TableDomain, row_count: float, alpha: float, planned: int) -> None:
         super().__init__(table, row_count, alpha, planned)
         self._columns = tuple(c.name for c in table.finite)
@@ -68,7 +70,3 @@ class MultiplicativeWeights(Updated):
         lost = weights if released < self.answer(query) else 1.0 - weights
         moved = self._weights * np.exp(-self.eta * lost)
         self._weights = moved / moved.sum()
-
-    def update_bound(self, alpha: float) -> float:
-        """4 n^2 ln|X| / alpha^2 (Theorem A.4)."""
-        return update_bound(self.table, self.row_count, alpha, self.planned)

@@ -29,7 +29,7 @@ class Single(Protocol):
     def rows(self, key: Key) -> float: ...
 
 
-class Known(NamedTuple):
+class KeyEstimate(NamedTuple):
     """Estimated rows of a measured key, and the variance of its measurements; in counts and their square."""
 
     rows: float
@@ -41,7 +41,7 @@ class Several:
 
     def __init__(self, singles: tuple[Single, ...], rows: float) -> None:
         self._singles, self._rows = singles, rows
-        self._found: tuple[object, dict[Key, Known]] = ((), {})
+        self._found: tuple[object, dict[Key, KeyEstimate]] = ((), {})
 
     @property
     def is_known(self) -> bool:
@@ -57,7 +57,7 @@ class Several:
         """Rows of the key, in counts, were the columns independent."""
         return self._rows * prod(min(1.0, rows / self._rows) for rows in self._each(key))
 
-    def measured(self, key: Key, weights: Mapping[Key, Weight], measurements: int) -> Known | None:
+    def measured(self, key: Key, weights: Mapping[Key, Weight], measurements: int) -> KeyEstimate | None:
         """What measurements say of the key beside the guess; ``None`` for a key of which there are none.
 
         ``weights``: of all measured keys, by so many ``measurements``.
@@ -70,7 +70,7 @@ class Several:
             moved = MOST_MOVED * np.sqrt(noise)
             counts = np.clip(mixed_counts(values, noise, guessed, most).counts, values - moved, values + moved)
             both = zip(weights, np.clip(counts, 0.0, most).tolist(), noise.tolist(), strict=True)
-            self._found = of, {k: Known(n, v) for k, n, v in both}
+            self._found = of, {k: KeyEstimate(n, v) for k, n, v in both}
         return self._found[1].get(key)
 
     def _most(self, key: Key) -> float:

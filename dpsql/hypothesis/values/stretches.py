@@ -75,29 +75,29 @@ class Stretches:
 
         Counts that miss their sum are moved by their cells (Hay et al. 2010, theorem 3)."""
         number = len(rows)
-        tree = [tuple([by_bin(np.where(out, 0.0, a), bins, number) for a in (found, np.ones(len(bins)), usual)])]
-        tree = [(*tree[0], tree[0][2] * by_bin(length, bins, number).sum(axis=1, keepdims=True))]
-        while tree[-1][0].shape[1] > 1:
-            tree.append(tuple([a.reshape(number, -1, 2).sum(axis=2) for a in tree[-1]]))
+        tree = [_Level.of_cells(found, usual, length, bins, out, number)]
+        while tree[-1].found.shape[1] > 1:
+            tree.append(tree[-1].in_pairs())
         outs, of_out = np.bincount(bins, out, minlength=number), np.bincount(bins, found * out, minlength=number)
-        all_cells = np.maximum(outs + tree[-1][1][:, 0], 1.0)
-        beta = np.where(outs > 0.0, tree[-1][1][:, 0] / all_cells, 1.0)
-        about = tree[-1][0][:, 0] + (rows - of_out - tree[-1][0][:, 0]) * beta
-        noise = sd * np.sqrt(outs * tree[-1][1][:, 0] / all_cells)
+        others, of_others = tree[-1].cells[:, 0], tree[-1].found[:, 0]
+        all_cells = np.maximum(outs + others, 1.0)
+        beta = np.where(outs > 0.0, others / all_cells, 1.0)
+        about = of_others + (rows - of_out - of_others) * beta
+        noise = sd * np.sqrt(outs * others / all_cells)
         mean, variance, _ = _cut(about, np.maximum(noise, 1e-9 * sd), rows)
         variance = variance + (mean - np.clip(about, 0.0, rows)) ** 2  # it is moved for what may be no reason
-        some = (outs > 0.0) & (tree[-1][1][:, 0] > 0.0)
+        some = (outs > 0.0) & (others > 0.0)
         mean, variance = np.where(some, mean, np.where(outs > 0.0, 0.0, rows)), np.where(some, variance, 0.0)
         apart = beta, variance
         kinds = by_bin(round_, bins, number)[:, ::2].astype(np.intp) + len(_BEFORE)
         here, unsure, levels = mean[:, None], variance[:, None], []
         for both, half in zip(tree[::-1], tree[-2::-1], strict=False):
-            first, share, of_first, of_noise = _halves(
-                here, unsure, both, half, sd, _beside(here, both) if half is not tree[0] else kinds
-            )
-            levels.append((share, of_noise, of_first - of_noise))
-            unsure = np.stack([of_first + share**2 * unsure, of_first + (1.0 - share) ** 2 * unsure], axis=2)
-            here = np.stack([first, here - first], axis=2).reshape(number, -1)
+            kind = _beside(here, both) if half is not tree[0] else kinds
+            halves = _halves(here, unsure, both, half, sd, kind)
+            share, variance = halves.share, halves.variance
+            levels.append((share, halves.of_noise, variance - halves.of_noise))
+            unsure = np.stack([variance + share**2 * unsure, variance + (1.0 - share) ** 2 * unsure], axis=2)
+            here = np.stack([halves.rows, here - halves.rows], axis=2).reshape(number, -1)
             unsure = unsure.reshape(number, -1)
         counted = here[bins, places_in(bins)]
         each = (rows - mean - of_out) / np.maximum(outs, 1.0)
@@ -123,58 +123,126 @@ class Stretches:
         return np.asarray(whole + self.apart[1] * (of_taken[:, 0] - mean) ** 2)
 
 
-def _halves(
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """Stretches of one length in all bins: float64, (bins, stretches). Of their ``cells``, a number, without those that
+    are out: the rows ``found`` in them, the ``usual`` share of their bin, and the same times the bin's ``length``."""
+
+    found: Estimates
+    cells: Estimates
+    usual: Estimates
+    length: Estimates
+
+    @classmethod
+    def of_cells(
+        cls,
+        found: Estimates,
+        usual: Estimates,
+        length: Estimates,
+        bins: Places,
+        out: npt.NDArray[np.bool_],
+        number: int,
+    ) -> "_Level":
+        """Each cell by itself."""
+        kept = (by_bin(np.where(out, 0.0, a), bins, number) for a in (found, np.ones(len(bins)), usual))
+        found, cells, usual = kept
+        return cls(found, cells, usual, usual * by_bin(length, bins, number).sum(axis=1, keepdims=True))
+
+    def in_pairs(self) -> "_Level":
+        """Each two neighbours together."""
+        every = (self.found, self.cells, self.usual, self.length)
+        return _Level(*(a.reshape(len(a), -1, 2).sum(axis=2) for a in every))
+
+
+@dataclass(frozen=True, eq=False)
+class _Halves:
+    """Of first halves the ``rows``, what these have of an error of both halves', the ``variance`` of what else is
+    wrong, and how much of that is ``of_noise``; float64, (bins, halves)."""
+
+    rows: Estimates
+    share: Estimates
+    variance: Estimates
+    of_noise: Estimates
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """Rows of first halves if they were of one kind: ``mean`` and ``variance``; the logarithm of how ``likely`` what is
+    found is then; of an error of both halves' rows their ``share``, and of their own noise what is left, ``gain``."""
+
+    mean: Estimates
+    variance: Estimates
+    likely: Estimates
+    share: Estimates
+    gain: Estimates
+
+
+def _halves(rows: Estimates, unsure: Estimates, both: _Level, half: _Level, sd: float, kinds: Places) -> _Halves:
+    """Each half is one of six kinds, and these occur as often as all halves of such stretches say (empirical Bayes by
+    EM; Johnstone and Silverman 2005, section 2, with more than two kinds)."""
+    cells, size = half.cells[:, ::2], both.cells
+    part = cells / np.maximum(size, 1.0)
+    about = half.found[:, ::2] + (rows - both.found) * part
+    noise = sd * np.sqrt(np.maximum(cells * (size - cells) / np.maximum(size, 1.0), 1e-18))
+    told = np.where(both.usual > 0.0, half.usual[:, ::2] / np.maximum(both.usual, _TINY), part)
+    found = _of_each_kind(rows, unsure, about, noise, part, told, sd)
+    real = (cells > 0.0) & (size > cells)
+    logs = [kind.likely for kind in found]
+    likely = np.exp(np.stack(logs) - np.max(logs, axis=0))
+    of_kinds = _how_often(likely, kinds, np.where(real, np.clip(rows / sd, 0.0, 1.0), 0.0))
+    means = [kind.mean for kind in found]
+    first = (of_kinds * means).sum(axis=0)
+    variances = np.stack([kind.variance for kind in found])
+    variance = (of_kinds * (variances + (np.stack(means) - first) ** 2)).sum(axis=0)
+    share = (of_kinds * [kind.share for kind in found]).sum(axis=0)
+    gain = (of_kinds * [kind.gain for kind in found]).sum(axis=0)
+    of_noise = np.minimum((gain * noise) ** 2, variance)
+    return _Halves(
+        np.where(real, first, np.where(cells > 0.0, rows, 0.0)),
+        np.where(real, share, cells > 0.0),
+        np.where(real, variance, 0.0),
+        np.where(real, of_noise, 0.0),
+    )
+
+
+def _of_each_kind(
     rows: Estimates,
     unsure: Estimates,
-    both: tuple[Estimates, ...],
-    half: tuple[Estimates, ...],
+    about: Estimates,
+    noise: Estimates,
+    part: Estimates,
+    told: Estimates,
     sd: float,
-    kinds: Places,
-) -> tuple[Estimates, Estimates, Estimates, Estimates]:
-    """The rows of first halves, what these have of an error of ``rows``, the variance of what else is wrong, and how
-    much of that is noise.
-
-    Each is one of six kinds, and these occur as often as all halves of such stretches say (empirical Bayes by EM;
-    Johnstone and Silverman 2005, section 2, with more than two kinds)."""
-    found, cells, usual, _ = [a[:, ::2] for a in half]
-    size = both[1]
-    part = cells / np.maximum(size, 1.0)
-    about = found + (rows - both[0]) * part
-    noise = sd * np.sqrt(np.maximum(cells * (size - cells) / np.maximum(size, 1.0), 1e-18))
-    told = np.where(both[2] > 0.0, usual / np.maximum(both[2], _TINY), part)
+) -> list[_Kind]:
+    """The six kinds of first halves that may have ``about`` so many of the ``rows`` by a count with so much ``noise``:
+    ``part`` of both halves' cells, of which it is ``told`` that they usually have so much."""
     spread = told * (1.0 - told)
     few = np.maximum(np.minimum(FEW * sd, FEW_OF * rows), 1e-9 * sd)
     chance = rows * spread + few**2
-    near = [
-        *[(told, np.sqrt(chance + (4.0 * off * spread * rows) ** 2)) for off in UNLIKE],
-        (None, None),
-        (np.zeros_like(told), few),
-        (np.ones_like(told), few),
-    ]
-    means, variances, logs, shares, gains = [], [], [], [], []
-    for at, wide in near:
-        if at is None or wide is None:
-            mean, variance, inside = _cut(about, noise, rows)
-            logs.append(np.log(np.maximum(inside, _TINY)) - np.log(np.maximum(rows, 1e-6)))
-            shares.append(part)
-            gains.append(np.ones_like(part))
-        else:
-            off = np.sqrt(noise**2 + unsure * (part - at) ** 2)
-            weight = off**2 / (off**2 + wide**2)
-            _, _, before = _cut(at * rows, wide, rows)
-            mean, variance, inside = _cut(weight * at * rows + (1.0 - weight) * about, np.sqrt(weight) * wide, rows)
-            of_both = off**2 + wide**2
-            log = -((about - at * rows) ** 2) / (2.0 * of_both) - np.log(2.0 * pi * of_both) / 2.0
-            logs.append(log + np.log(np.maximum(inside, _TINY)) - np.log(np.maximum(before, _TINY)))
-            shares.append(weight * at + (1.0 - weight) * part)
-            gains.append(1.0 - weight)
-        means.append(mean)
-        variances.append(variance)
-    real = (cells > 0.0) & (size > cells)
-    likely = np.exp(np.stack(logs) - np.max(logs, axis=0))
+    near = [(told, np.sqrt(chance + (4.0 * off * spread * rows) ** 2)) for off in UNLIKE]
+
+    def around(at: Estimates, wide: Estimates) -> _Kind:
+        off = np.sqrt(noise**2 + unsure * (part - at) ** 2)
+        weight = off**2 / (off**2 + wide**2)
+        _, _, before = _cut(at * rows, wide, rows)
+        mean, variance, inside = _cut(weight * at * rows + (1.0 - weight) * about, np.sqrt(weight) * wide, rows)
+        of_both = off**2 + wide**2
+        log = -((about - at * rows) ** 2) / (2.0 * of_both) - np.log(2.0 * pi * of_both) / 2.0
+        likely = log + np.log(np.maximum(inside, _TINY)) - np.log(np.maximum(before, _TINY))
+        return _Kind(mean, variance, likely, weight * at + (1.0 - weight) * part, 1.0 - weight)
+
+    mean, variance, inside = _cut(about, noise, rows)
+    likely = np.log(np.maximum(inside, _TINY)) - np.log(np.maximum(rows, 1e-6))
+    anything = _Kind(mean, variance, likely, part, np.ones_like(part))
+    empty = [around(np.zeros_like(told), few), around(np.ones_like(told), few)]
+    return [*(around(at, wide) for at, wide in near), anything, *empty]
+
+
+def _how_often(likely: Estimates, kinds: Places, weight: Estimates) -> Estimates:
+    """How probable each kind is of each half, by how ``likely`` it makes what was found, and by how often halves of
+    such stretches (``kinds``) are of it, each counted by its ``weight``: float64, (kinds, bins, halves)."""
     more = max(int(kinds.max()) + 1 - len(_BEFORE), 0)
     before = np.concatenate([_BEFORE, np.tile(_BEFORE[:1], (more, 1))])
-    weight = real * np.clip(rows / sd, 0.0, 1.0)
     often = before
     for _ in range(_ROUNDS):
         of_kinds = np.moveaxis(often[kinds], -1, 0) * likely
@@ -182,18 +250,13 @@ def _halves(
         seen = [np.bincount(kinds.reshape(-1), (k * weight).reshape(-1), minlength=len(before)) for k in of_kinds]
         often = KNOWN * before + np.stack(seen, axis=1)
         often = often / often.sum(axis=1, keepdims=True)
-    first = (of_kinds * means).sum(axis=0)
-    variance = (of_kinds * (np.stack(variances) + (np.stack(means) - first) ** 2)).sum(axis=0)
-    share = (of_kinds * shares).sum(axis=0)
-    of_noise = np.minimum(((of_kinds * gains).sum(axis=0) * noise) ** 2, variance)
-    first = np.where(real, first, np.where(cells > 0.0, rows, 0.0))
-    return first, np.where(real, share, cells > 0.0), np.where(real, variance, 0.0), np.where(real, of_noise, 0.0)
+    return of_kinds
 
 
-def _beside(rows: Estimates, both: tuple[Estimates, ...]) -> Places:
+def _beside(rows: Estimates, both: _Level) -> Places:
     """Of each stretch 1 where the one before it is empty beside it, 2 where the next is, 3 where both are, else 0."""
-    real = (both[1] > 0.0) & (both[3] > 0.0)  # the last mark and nothing beyond it have no length
-    dense = (rows / np.maximum(both[3], _TINY))[real]
+    real = (both.cells > 0.0) & (both.length > 0.0)  # the last mark and nothing beyond it have no length
+    dense = (rows / np.maximum(both.length, _TINY))[real]
     empty = dense[:-1] < EMPTY * dense[1:], dense[1:] < EMPTY * dense[:-1]
     out = np.zeros(rows.shape, dtype=np.intp)
     rising = np.append(False, empty[0]) | np.append(empty[0], False)

@@ -101,7 +101,7 @@ def synth(
 ) -> None:
     """Make a synthetic table to take away.
 
-    From what was released already, which is free, or with a share of the budget.
+    From what was released already, which is free after a first look, or with a share of the budget.
     """
     console = Console()
     chosen = dict(_option(text) for text in options)

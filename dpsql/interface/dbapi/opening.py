@@ -50,7 +50,6 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         engine = open_engine(database, read, rules, known=contents(), beside=ledger)
         opened.callback(engine.close)
         plan = make_plan(policy)
-        doubts = cautions(policy, engine.tables_read()) + paper_notices(plan, policy)
         public = DuckDbPublicSql(engine.public_table)
         header = ledger_header(policy, engine, plan, stored)
         record: MemoryLedger | SqliteLedger
@@ -68,6 +67,8 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
                 place=_place(engine),
             )
         opened.callback(record.close)
+        unspent = record.totals().spent == 0  # later the owner has chosen: another unit is another ledger
+        doubts = cautions(policy, engine.tables_read(), units=unspent) + paper_notices(plan, policy)
         session: SessionView = open_session(engine, record, read, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them
         return Opened(session, doubts)

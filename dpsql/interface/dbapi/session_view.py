@@ -11,7 +11,7 @@ from dpsql.result import NO_TERMS, Budget, Explanation, Result, Terms
 
 if TYPE_CHECKING:
     from dpsql.synthesis.released import SyntheticTable
-    from dpsql.synthesis.wanted import Forecast, Wanted
+    from dpsql.synthesis.wanted import RunForecast, Wanted
 
 
 class SessionView(Protocol):
@@ -30,7 +30,7 @@ class SessionView(Protocol):
         """The statement's public plan; charges nothing, touches no data."""
         ...
 
-    def foresee(self, wanted: "Wanted") -> "Forecast":
+    def foresee(self, wanted: "Wanted") -> "RunForecast":
         """What making a synthetic table would do and charge; charges nothing, touches no data."""
         ...
 

@@ -10,7 +10,7 @@ from math import ceil
 from dpsql.planning import TablePlan
 from dpsql.query import Key, KeyedFactor, LinearQuery
 from dpsql.result import Answer
-from dpsql.session.answers import rounded_together
+from dpsql.session.answers import error_of, rounded_together
 
 
 def by_word(plan: TablePlan, queries: Sequence[LinearQuery]) -> list[Answer] | None:
@@ -31,16 +31,12 @@ def narrower(found: Sequence[Answer], said: Sequence[Answer] | None) -> list[Ans
     """Of each answer and the owner's word the one with the smaller error."""
     if said is None:
         return list(found)
-    return [s if a.error is None or _error(s) < a.error else a for a, s in zip(found, said, strict=True)]
+    return [s if a.error is None or error_of(s) < a.error else a for a, s in zip(found, said, strict=True)]
 
 
 def widest(said: Sequence[Answer]) -> float:
     """The largest error of these answers, in counts."""
-    return max(map(_error, said))
-
-
-def _error(answer: Answer) -> float:
-    return float("inf") if answer.error is None else answer.error
+    return max(map(error_of, said))
 
 
 def _ends(plan: TablePlan, query: LinearQuery) -> tuple[float, float] | None:

@@ -20,8 +20,8 @@ from dpsql.session.foreseen import awaited_payments, first_measured, worst_units
 from dpsql.session.model.modelled import modelled
 from dpsql.session.own.by_value.counted import Counts, Rows, counts_among, counts_of, rows_known, waits
 from dpsql.session.route import (
+    AnsweredBefore,
     Declared,
-    Known,
     Measured,
     Modelled,
     OwnRelease,
@@ -129,7 +129,7 @@ def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[s
         out.update(pairs)
         if isinstance(way, Measured | Modelled):
             asker.bench.ledger.remember(pairs)
-        elif not isinstance(way, Known):
+        elif not isinstance(way, AnsweredBefore):
             notes = (_UNTESTED,)
     return out, notes
 
@@ -137,7 +137,7 @@ def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[s
 def _of_route(asker: Asker, way: Route, rows: Mapping[str, Rows]) -> Sequence[Answer] | None:
     state = asker.states[way.queries[0].table]
     match way:
-        case Known() | Declared():
+        case AnsweredBefore() | Declared():
             return way.answers
         case Measured():
             return as_measured(state, way.queries, way.found)

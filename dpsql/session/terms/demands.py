@@ -6,7 +6,7 @@ from dpsql.errors import LedgerError
 from dpsql.first import ON_DEMAND
 from dpsql.ledger.event import Event, Payload
 from dpsql.result import Answer
-from dpsql.session.answers import exact
+from dpsql.session.answers import error_of, exact
 
 
 class Demands:
@@ -31,7 +31,7 @@ class Demands:
     def best(self, digest: str, other: Answer | None) -> Answer | None:
         """The answer of a demand, or the ``other`` one where its error is smaller."""
         found = self._answers.get(digest)
-        if found is None or found.error is None or (other is not None and _error(other) < found.error):
+        if found is None or found.error is None or (other is not None and error_of(other) < found.error):
             return other
         return found
 
@@ -48,7 +48,7 @@ class Demands:
         elif event.kind == "release" and event.reservation in self._units:
             for digest, answer in decode_numbers(event.payload):
                 before = self._answers.get(digest)
-                if before is None or _error(answer) < _error(before):
+                if before is None or error_of(answer) < error_of(before):
                     self._answers[digest] = answer
 
 
@@ -66,7 +66,3 @@ def decode_numbers(payload: Payload) -> list[tuple[str, Answer]]:
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise LedgerError("a release on demand in the ledger cannot be read") from error
-
-
-def _error(answer: Answer) -> float:
-    return float("inf") if answer.error is None else answer.error

@@ -5,14 +5,16 @@ workload as well as any joint one: multiplicative weights keep the product form,
 multiplying.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
 from dpsql.errors import InternalError, NotSupportedError
 from dpsql.hypothesis import TENSOR_CELLS
 from dpsql.query import LinearQuery
+from dpsql.synthesis.wanted import Check, Wanted
 
 
 @dataclass(frozen=True)
@@ -77,3 +79,13 @@ def _part(table: TableDomain, columns: set[str], positions: list[int]) -> Part:
             hint="ask about fewer columns, or take --method session or dual-query",
         )
     return part
+
+
+def checked_by(read: Callable[[Mapping[str, str]], object]) -> Check:
+    """What a method over parts refuses: of its options what ``read`` does, and a workload that joins too many cells."""
+
+    def check(table: TableDomain, wanted: Wanted, told: Sequence[LinearQuery], plan: Plan) -> None:
+        read(wanted.options)
+        independent_parts(table, asked(told))
+
+    return check

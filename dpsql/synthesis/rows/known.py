@@ -29,7 +29,7 @@ RAKES = 4
 _TINY = 1e-9
 
 
-class Known:
+class KnownTable:
     """``model`` for ``rows`` rows: its finite columns with a list of values, then the text columns with known keys.
 
     ``names``, ``sizes``: of those columns; ``keys``: of each text column, all known ones; a row that has none of them

@@ -168,7 +168,7 @@ def test_answers_of_hard_rounds_count_as_far_as_their_noise_lets_them() -> None:
 
 def test_large_tables_of_three_columns_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "TABLE_CELLS", 20)
-    known = knowledge.Known(model(WideHypothesis), N)
+    known = knowledge.KnownTable(model(WideHypothesis), N)
     assert {len(t.columns) for t in known.targets()} == {1, 2}
     assert known.counts((0, 1, 2)) is None and known.counts((0, 1)) is not None
     assert farthest(made(model(WideHypothesis)), model(WideHypothesis), 2) <= 8.0  # of 20 seeds: 4.2, at most 7.1
@@ -177,14 +177,14 @@ def test_large_tables_of_three_columns_are_left_out(monkeypatch: pytest.MonkeyPa
 def test_work_is_bounded_and_the_strongest_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     table = replace(TABLE, columns=(*COLUMNS, BooleanDomain("d", nullable=False)))
     monkeypatch.setattr(knowledge, "WORK", N * 12)
-    known = knowledge.Known(model(WideHypothesis, table), N)
+    known = knowledge.KnownTable(model(WideHypothesis, table), N)
     assert [t.columns for t in known.targets() if len(t.columns) == 3] == [(0, 1, 2)]  # nothing is known of d
 
 
 def test_tables_of_three_columns_have_the_parts_of_the_local_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wide, "LOCAL_CELLS", 30)  # of 54 cells: the model has coarser parts
     known = model(WideHypothesis)
-    (three,) = (t for t in knowledge.Known(known, N).targets() if len(t.columns) == 3)
+    (three,) = (t for t in knowledge.KnownTable(known, N).targets() if len(t.columns) == 3)
     assert three.counts.size <= 30
     for axis, (column, size) in enumerate(SIZES.items()):
         parts = np.bincount(three.labels[axis], weights=known.hypothesis.contingency((column,)))

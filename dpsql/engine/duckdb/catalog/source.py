@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpsql.dialect.quoting import identifier
+from dpsql.dialect.types import INTEGERS, sql_type
 from dpsql.engine.origin import Origin
 
 _LAST = re.compile(r'"((?:[^"]|"")*)"$')
@@ -48,3 +49,8 @@ class Source:
 
     def has(self, column: str) -> bool:
         return column.lower() in self.types
+
+    def is_of_integers(self, column: str) -> bool:
+        """Whether a column of that name is of a type of whole numbers."""
+        known = sql_type(self.types.get(column.lower(), ""))
+        return known is not None and known.name in INTEGERS
