@@ -1,10 +1,11 @@
-"""Columns of hundreds of values and more: ``python -m benchmarks.fine_columns [--epsilon 1] [--table pets]``.
+"""Columns of hundreds of values and more: ``python -m benchmarks.fine_columns [--epsilon 1] [--table pets] [--rules
+37]``.
 
 Moments by the hour, days, prices, weights, delays, incomes, in wide tables. Of each such column random values, ranges
 of two to a hundred of them, the same with a condition on another column, and days, weeks or tens, among those from its
-first to its last hundredth; ``common``: the values of random rows, round ones more often than others. A session for
-each table, which plans a thousand questions. ``gaussian``: the mean error of noise for each of a thousand statements,
-cut at 0.
+first to its last hundredth; ``common``: the values of random rows, round ones more often than others; ``again``: of
+moments each hour of the day and day of the week. A session for each table, which plans a thousand questions.
+``gaussian``: the mean error of noise for each of a thousand statements, cut at 0.
 """
 
 import tempfile
@@ -19,20 +20,23 @@ import duckdb
 import numpy as np
 
 import dpsql
+from benchmarks.followers import of_rules
 from benchmarks.report import show
 from benchmarks.strangers.sessions import gaussian_sigma
 from benchmarks.tables import ADULT
 from benchmarks.text_tables import FLIGHTS, PETS
+from dpsql.accounting.plan import NEWEST_MODELS
 
 PLANNED, EACH, LONGEST = 1_000, 60, 100
-KINDS = ("values", "ranges", "beside", "blocks", "common")
+KINDS = ("values", "ranges", "beside", "blocks", "common", "again")
 Row = dict[str, object]
 
 
 @dataclass(frozen=True)
 class Fine:
     """A column of ``cells`` values: what its policy says, an expression of whole numbers in order from ``first`` on,
-    how many of them a block has; ``at``: the SQL of the value of such a number."""
+    how many of them a block has; ``at``: the SQL of the value of such a number; ``again``: conditions that are met
+    each day or week."""
 
     name: str
     domain: str
@@ -41,6 +45,7 @@ class Fine:
     cells: int
     block: int
     at: Callable[[int], str] = str
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,10 @@ def moments(name: str, first: str, last: str, unit: str, block: int) -> Fine:
         1 + int((datetime.fromisoformat(last) - datetime.fromisoformat(first)) / timedelta(**{f"{unit}s": 1})),
         block,
         lambda i: f"{start} + INTERVAL {i} {unit}",
+        tuple(
+            [f"hour({name}) = {h}" for h in range(24 if unit == "hour" else 0)]
+            + [f"isodow({name}) = {d}" for d in range(1, 8)]
+        ),
     )
 
 
@@ -173,7 +182,8 @@ def conditions(made: Made, con: duckdb.DuckDBPyConnection, seed: int) -> Iterato
         low, high = ends[0][0]
         held = f"SELECT {fine.number} AS x FROM t ORDER BY ALL"
         common = [n for (n,) in con.execute(held).fetchall() if n is not None and low <= n <= high]
-        for kind in KINDS:
+        yield from ((fine.name, "again", where) for where in fine.again)
+        for kind in KINDS[:-1]:
             for _ in range(EACH):
                 drawn = int(rng.integers(low, high + 1))
                 first = int(common[int(rng.integers(len(common)))]) if kind == "common" else drawn
@@ -226,18 +236,20 @@ def row(title: str, kind: str, found: Sequence[tuple[str, str, float, float, flo
 @click.option("--table", "tables", type=click.Choice(list(TABLES)), multiple=True, default=tuple(TABLES))
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=1)
-def main(tables: Sequence[str], epsilon: str, seeds: int) -> None:
+@click.option("--rules", default=NEWEST_MODELS)
+def main(tables: Sequence[str], epsilon: str, seeds: int, rules: int) -> None:
     rows: list[Row] = []
     every: list[tuple[str, str, float, float, float]] = []
     sigma = gaussian_sigma(Fraction(epsilon), PLANNED)
     for name in tables:
-        found = [one for seed in range(seeds) for one in study(TABLES[name](), Fraction(epsilon), seed + 1)]
-        for column in dict.fromkeys(f[0] for f in found):
-            for kind in KINDS:
-                rows.append(row(f"{name}.{column}", kind, [f for f in found if f[:2] == (column, kind)], sigma))
+        with of_rules(rules):
+            found = [one for seed in range(seeds) for one in study(TABLES[name](), Fraction(epsilon), seed + 1)]
+        for column, kind in dict.fromkeys(f[:2] for f in found):
+            rows.append(row(f"{name}.{column}", kind, [f for f in found if f[:2] == (column, kind)], sigma))
         every += found
-    rows += [row("all", kind, [f for f in every if f[1] == kind], sigma) for kind in KINDS]
-    title = f"Columns of many values, epsilon {epsilon}, {PLANNED:,} statements planned, {seeds} sessions"
+    asked = dict.fromkeys(f[1] for f in every)
+    rows += [row("all", kind, [f for f in every if f[1] == kind], sigma) for kind in asked]
+    title = f"Columns of many values, epsilon {epsilon}, {PLANNED:,} planned, {seeds} sessions, rules {rules}"
     show(title, rows, f"fine_columns_eps{epsilon}", ["means over questions; bar: median"])
 
 

@@ -74,7 +74,7 @@ def rounded(line: Straight, *, half: bool, unit: float = 1.0) -> Breaks:
     """Where a straight line, rounded to whole units, may change: at these, or (``half``) half way between them.
 
     >>> rounded(Straight("x", 0.1), half=False)
-    frozenset({Lattice(offset=0.0, step=10.0)})
+    frozenset({Lattice(offset=0.0, step=10.0, passed=None)})
     """
     step = abs(unit / line.scale)
     offset = line.solved(unit / 2 if half else 0.0)
