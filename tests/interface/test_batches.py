@@ -82,6 +82,7 @@ def test_a_pipe_is_written_to_as_it_is(dpsql: CommandLine, tmp_path: Path) -> No
     try:
         assert dpsql("run", "-", "-o", str(out), stdin=FIVE[0]).exit_code == 0
         assert out.is_fifo() and os.read(reader, 4) == b"PAR1"
+        assert dpsql("run", "-", "-o", str(out), stdin=FIVE[1]).exit_code == 1
     finally:
         os.close(reader)
     assert not list(tmp_path.glob("*.progress"))

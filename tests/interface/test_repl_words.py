@@ -84,8 +84,8 @@ def test_help_by_another_name_of_a_command_or_of_none(shell: Shell, capsys: Capt
 
 
 def test_read_takes_one_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys: Captured) -> None:
-    (tmp_path / "two words.sql").write_text("SELECT 1;")
-    shell.handle(f".read {tmp_path / 'two words.sql'}")
+    (tmp_path / "old.sql and new.sql").write_text("SELECT 1;")
+    shell.handle(f".read {tmp_path / 'old.sql and new.sql'}")
     assert [text for text, _ in session.executed] == ["SELECT 1"]
     capsys.readouterr()
     shell.handle(".read q.sql x")

@@ -18,7 +18,6 @@ from dpsql.interface.dbapi.paths import Address, DatabasePath, named_ledger
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.style import escape
-from dpsql.result.terms import LEAST_WITHIN
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -163,7 +162,7 @@ def terms_options(command: Command) -> Command:
 
 within_option = click.option(
     "--within",
-    type=_Number(min=LEAST_WITHIN),
+    type=_Number(min=1),
     metavar="COUNTS",
     help="Pay for a 95 % bound of so many counts, from what the owner set aside.",
 )
