@@ -4,8 +4,8 @@
 Moments by the hour, days, prices, weights, delays, incomes, in wide tables. Of each such column random values, ranges
 of two to a hundred of them, the same with a condition on another column, and days, weeks or tens, among those from its
 first to its last hundredth; ``common``: the values of random rows, round ones more often than others; ``again``: of
-moments each hour of the day and day of the week. A session for each table, which plans a thousand questions.
-``gaussian``: the mean error of noise for each of a thousand statements, cut at 0.
+moments each hour of the day and day of the week. A session for each table, which plans a thousand questions, or
+``--planned`` ones. ``gaussian``: the mean error of noise for each of a thousand statements, cut at 0.
 """
 
 import tempfile
@@ -196,10 +196,11 @@ def conditions(made: Made, con: duckdb.DuckDBPyConnection, seed: int) -> Iterato
                 yield fine.name, kind, where
 
 
-def study(made: Made, epsilon: Fraction, seed: int) -> list[tuple[str, str, float, float, float]]:
+def study(made: Made, epsilon: Fraction, seed: int, planned: int) -> list[tuple[str, str, float, float, float]]:
     """(column, kind, truth, error, bar) of each question."""
     domains = "\n".join([*(f"{f.name} = {f.domain}" for f in made.fine), made.small])
-    text = f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\nplanned_queries = {PLANNED}\n"
+    text = f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\n"
+    text += f"planned_queries = {planned}\n" if planned else ""
     policy = dpsql.load_policy(f"{text}[tables.t.columns]\n{domains}\n")
     out = []
     with tempfile.TemporaryDirectory() as folder:
@@ -237,19 +238,22 @@ def row(title: str, kind: str, found: Sequence[tuple[str, str, float, float, flo
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=1)
 @click.option("--rules", default=NEWEST_MODELS)
-def main(tables: Sequence[str], epsilon: str, seeds: int, rules: int) -> None:
+@click.option("--planned", default=PLANNED, help="0: as a policy has it that does not say.")
+def main(tables: Sequence[str], epsilon: str, seeds: int, rules: int, planned: int) -> None:
     rows: list[Row] = []
     every: list[tuple[str, str, float, float, float]] = []
     sigma = gaussian_sigma(Fraction(epsilon), PLANNED)
     for name in tables:
         with of_rules(rules):
-            found = [one for seed in range(seeds) for one in study(TABLES[name](), Fraction(epsilon), seed + 1)]
+            found = [
+                one for seed in range(seeds) for one in study(TABLES[name](), Fraction(epsilon), seed + 1, planned)
+            ]
         for column, kind in dict.fromkeys(f[:2] for f in found):
             rows.append(row(f"{name}.{column}", kind, [f for f in found if f[:2] == (column, kind)], sigma))
         every += found
     asked = dict.fromkeys(f[1] for f in every)
     rows += [row("all", kind, [f for f in every if f[1] == kind], sigma) for kind in asked]
-    title = f"Columns of many values, epsilon {epsilon}, {PLANNED:,} planned, {seeds} sessions, rules {rules}"
+    title = f"Columns of many values, epsilon {epsilon}, {planned:,} planned, {seeds} sessions, rules {rules}"
     show(title, rows, f"fine_columns_eps{epsilon}", ["means over questions; bar: median"])
 
 
