@@ -248,7 +248,7 @@ SELECT EXTRACT(HOUR FROM joined) AS hour, COUNT(*) FROM people GROUP BY hour;
 SELECT strftime(joined, '%Y-%m-%d %H:00'), COUNT(*) FROM people GROUP BY 1;
 -- UnsupportedQuery: line 1, column 8: joined is declared by month, and %H is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
 SELECT date_trunc('day', joined - INTERVAL 7 HOUR), COUNT(*) FROM people GROUP BY 1;
--- UnsupportedQuery: line 1, column 26: joined is declared by month, and an interval of less than a day is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
+-- UnsupportedQuery: line 1, column 26: joined is declared by month, and an interval that is not of whole days is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
 SELECT uuid();
 -- UnsupportedQuery: line 1, column 8: uuid() is random | an equal question must get an equal answer; remove it
 SELECT current_user;
