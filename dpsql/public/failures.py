@@ -48,7 +48,9 @@ _LIKES = {"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE", 
 _LIKE = re.compile(r"(?<= types ')(?:" + "|".join(map(re.escape, _LIKES)) + r")(?=\()")
 _CAST_LIKE = "patterns are for text: write CAST(x AS VARCHAR) LIKE 'a%', or compare with =, < or BETWEEN"
 _CAST_ARGUMENT = "cast to a type that is taken here, as in CAST(x AS VARCHAR) or TRY_CAST(x AS DOUBLE)"
-_DAYS = re.compile(r" types '(?:[-+]\(DATE, {0}\)|\+\({0}, DATE\))'".format(r"(?:U?BIGINT|U?HUGEINT|UINTEGER|DOUBLE|DECIMAL.*?)"))
+_DAYS = re.compile(
+    r" types '(?:[-+]\(DATE, {0}\)|\+\({0}, DATE\))'".format(r"(?:U?BIGINT|U?HUGEINT|UINTEGER|DOUBLE|DECIMAL.*?)")
+)
 _CAST_DAYS = "days are added to a date as INTEGER: write DATE '2020-01-31' + x::INT"
 _NO_COLUMN = re.compile(r'^Referenced column ".*" not found|does not have a column named ".*"$')
 _INNER_COLUMN = "name a column of the inner SELECT as it is called there, by its alias if it has one"

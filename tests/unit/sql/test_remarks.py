@@ -127,7 +127,7 @@ def test_everywhere_in_a_statement(front: FrontEnd) -> None:
         (
             "seen < '2020-01-05 09:30:00'",
             None,
-            "seen is compared with '2020-01-05 09:30:00' as the start of each row's hour, the finest that is declared: ",
+            "seen is compared with '2020-01-05 09:30:00' as the start of each row's hour, the finest that is declared",
         ),
         ("joined BETWEEN '2020-03-01' AND '2020-03-31 23:59:59.999'", None, None),
         ("joined >= '2020-03-01 00:00:00.000' AND joined < ?", [datetime.fromisoformat("2020-04-01")], None),

@@ -79,9 +79,7 @@ def front() -> FrontEnd:
         ("d = '2024-03-02 23:59:59'", "'2024-03-02 23:59:59'"),
     ],
 )
-def test_starts_of_rows_that_compare_unlike_their_times_are_told(
-    front: FrontEnd, condition: str, moments: str
-) -> None:
+def test_starts_of_rows_that_compare_unlike_their_times_are_told(front: FrontEnd, condition: str, moments: str) -> None:
     """``<= '... 17:00:00'`` takes in 17:59, which counts as 17:00."""
     column = condition[0] if condition[0] in "dmt" else condition[-1]
     part, counts = {
