@@ -63,8 +63,9 @@ def test_fetch_is_limit(clause: str) -> None:
         ("ROLLUP (a BETWEEN 1 AND 2 OR s = 'a,b', a IN (1, 2), s LIKE 'a%')",
          "ROLLUP ((a BETWEEN 1 AND 2 OR s = 'a,b'), (a IN (1, 2)), (s LIKE 'a%'))"),
         ("GROUPING SETS (a <> 1, ROLLUP (s, a >= 2), ())", "GROUPING SETS ((a <> 1), ROLLUP (s, (a >= 2)), ())"),
-        ("ROLLUP (CASE WHEN a > 1 THEN s END, (s, a), COALESCE(a = 1, TRUE))",) * 2,
-        ("CUBE ([a = 1, TRUE], {'x': a = 1, 'y': 2})",) * 2,
+        ("ROLLUP (a > 1, CASE WHEN a > 1 THEN s END, (s, a), COALESCE(a = 1, TRUE))",
+         "ROLLUP ((a > 1), CASE WHEN a > 1 THEN s END, (s, a), COALESCE(a = 1, TRUE))"),
+        ("CUBE (a > 1, [a = 1, TRUE], {'x': a = 1, 'y': 2})", "CUBE ((a > 1), [a = 1, TRUE], {'x': a = 1, 'y': 2})"),
     ],
 )  # fmt: skip
 def test_sets_of_groups_take_conditions(sets: str, read: str) -> None:
