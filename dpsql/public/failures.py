@@ -48,6 +48,10 @@ _LIKES = {"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE", 
 _LIKE = re.compile(r"(?<= types ')(?:" + "|".join(map(re.escape, _LIKES)) + r")(?=\()")
 _CAST_LIKE = "patterns are for text: write CAST(x AS VARCHAR) LIKE 'a%', or compare with =, < or BETWEEN"
 _CAST_ARGUMENT = "cast to a type that is taken here, as in CAST(x AS VARCHAR) or TRY_CAST(x AS DOUBLE)"
+_DAYS = re.compile(
+    r" types '(?:[-+]\(DATE, {0}\)|\+\({0}, DATE\))'".format(r"(?:U?BIGINT|U?HUGEINT|UINTEGER|DOUBLE|DECIMAL.*?)")
+)
+_CAST_DAYS = "days are added to a date as INTEGER: write DATE '2020-01-31' + x::INT"
 _NO_COLUMN = re.compile(r'^Referenced column ".*" not found|does not have a column named ".*"$')
 _INNER_COLUMN = "name a column of the inner SELECT as it is called there, by its alias if it has one"
 
@@ -56,7 +60,8 @@ def _mistake(text: str) -> ProgrammingError:
     """What DuckDB's binder says of a statement, in the words of SQL, with what to do about it."""
     hint = None
     if _NO_FUNCTION in text:
-        hint = _CAST_LIKE if _LIKE.search(text) is not None else _CAST_ARGUMENT
+        told = ((_LIKE, _CAST_LIKE), (_DAYS, _CAST_DAYS))
+        hint = next((h for said, h in told if said.search(text) is not None), _CAST_ARGUMENT)
     elif "explicit cast" in text:
         hint = _cast(text)
     elif _NO_COLUMN.search(text) is not None:

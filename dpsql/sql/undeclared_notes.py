@@ -30,6 +30,11 @@ _ALIKE = 0.75
 """``difflib``'s ratio from which a declared value may be what was meant."""
 _ENDS = (date.max, datetime.combine(date.max, time.max))
 """Of cells behind which there is no day, or no moment."""
+_COUNTS_AS = {
+    "day": "17:59 counts as 00:00 of its day",
+    "hour": "17:59 counts as 17:00",
+    "minute": "17:00:59 counts as 17:00:00",
+}
 _FATES: dict[Fate, str] = {
     "clipped": "count as the nearer end",
     "NULL": "count as NULL",
@@ -62,7 +67,8 @@ def _midnights(column: DateDomain, moments: Sequence[str]) -> Note:
     """That a row of a date column holds no time of day, or none so fine as what it is compared with."""
     part = column.unit if column.step is not None else "day"
     asked = f"{column.name} is compared with {_listed(moments)} as the start of each row's {part}"
-    return Note("undeclared", f"{asked}, the finest that is declared")
+    meant = f"{_COUNTS_AS[part]}, so < and >= a whole {part} are exact"
+    return Note("undeclared", f"{asked}, the finest that is declared: {meant}")
 
 
 def _note(one: Remark, asked: Sequence[str]) -> Note:

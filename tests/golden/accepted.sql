@@ -383,6 +383,8 @@ SELECT sex, city, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex, city) ORDER BY
 -- people(city, sex) by 15 groups; people(sex) by 3 groups; people()
 SELECT coalesce(sex, 'all') AS who, AVG(age), GROUPING(sex) AS level FROM people GROUP BY CUBE (sex, member) HAVING COUNT(*) > 10 ORDER BY ALL;
 -- people(age, member, sex) by 9 groups; people(age, sex) by 3 groups; people(age, member) by 3 groups; people(age)
+SELECT age >= 40 AS older, member, COUNT(*) FROM people GROUP BY ROLLUP (member, age >= 40) ORDER BY ALL;
+-- people(age, member) by 6 groups; people(member) by 3 groups; people()
 SELECT p.sex, SUM(kids) FROM people AS p WHERE p.age > 18 GROUP BY GROUPING SETS ((p.sex, member), (member), ()) ORDER BY GROUPING_ID(sex, member), 2;
 -- people(age, kids, member, sex) by 9 groups; people(age, kids, member) by 3 groups; people(age, kids)
 SELECT year(joined) AS y, member, COUNT(*) FILTER (WHERE age > 20) FROM people GROUP BY member, ROLLUP (y, (sex, city));

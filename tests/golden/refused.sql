@@ -248,7 +248,7 @@ SELECT EXTRACT(HOUR FROM joined) AS hour, COUNT(*) FROM people GROUP BY hour;
 SELECT strftime(joined, '%Y-%m-%d %H:00'), COUNT(*) FROM people GROUP BY 1;
 -- UnsupportedQuery: line 1, column 8: joined is declared by month, and %H is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
 SELECT date_trunc('day', joined - INTERVAL 7 HOUR), COUNT(*) FROM people GROUP BY 1;
--- UnsupportedQuery: line 1, column 26: joined is declared by month, and an interval of less than a day is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
+-- UnsupportedQuery: line 1, column 26: joined is declared by month, and an interval that is not of whole days is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
 SELECT uuid();
 -- UnsupportedQuery: line 1, column 8: uuid() is random | an equal question must get an equal answer; remove it
 SELECT current_user;
@@ -297,6 +297,14 @@ SELECT VAR(age) FROM people;
 -- UnsupportedQuery: line 1, column 8: the function var is not answered | write var_samp(x) or var_pop(x)
 SELECT COUNT(*) FROM people WHERE age > 3 && member;
 -- UnsupportedQuery: line 1, column 41: && is not answered | write AND
+SELECT COUNT(*) FROM people WHERE city[1] = 'R';
+-- UnsupportedQuery: line 1, column 35: a part in brackets is not answered | write substr(text, 2, 1) for text[2], and substr(text, 2, 3) for text[2:4]
+SELECT COUNT(*) FROM people WHERE age = ANY ([18, 20, NULL]);
+-- UnsupportedQuery: line 1, column 47: ANY of these values is not answered | write IN, which takes NULL and columns, too: x IN (1, 2, NULL)
+SELECT COUNT(*) FROM people WHERE age > ANY ([18, 20]);
+-- UnsupportedQuery: line 1, column 47: ANY of these values is not answered | compare with each value: x > 1 OR x > 2
+SELECT COUNT(*) FROM people WHERE age = ANY (kids);
+-- UnsupportedQuery: line 1, column 46: ANY of these values is not answered | write = ANY (['a', 'b']), or IN ('a', 'b')
 SELECT nvl(city, 'none'), COUNT(*) FROM people GROUP BY 1;
 -- UnsupportedQuery: line 1, column 8: the function nvl is not answered | write coalesce(x, other)
 SELECT COUNT(*) FROM people WHERE datepart(month, joined) = 1;

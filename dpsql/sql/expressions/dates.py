@@ -22,7 +22,6 @@ DAY, HOUR, MINUTE, SECOND = range(4)
 """How fine a question about a date is."""
 _UNITS = {"hour": HOUR, "minute": MINUTE}
 _UNIT_NAMES = {DAY: "day", HOUR: "hour", MINUTE: "minute", SECOND: "second"}
-_LEAST = {DAY: "a day", HOUR: "an hour", MINUTE: "a minute", SECOND: "a second"}
 _PARTS = {"HOUR": HOUR, "HR": HOUR, "H": HOUR, "MINUTE": MINUTE, "MIN": MINUTE, "M": MINUTE, "MS": SECOND}
 _WHOLE = frozenset(
     {
@@ -62,7 +61,9 @@ _SPANS = {"to_hours": HOUR, "to_minutes": MINUTE, "make_time": SECOND} | dict.fr
 )
 _FORMAT = re.compile(r"%-?(.)", re.DOTALL)
 _FORMATS = dict.fromkeys("HIp", HOUR) | {"M": MINUTE} | dict.fromkeys("SgfncX", SECOND)
-_COUNTED = re.compile(r"\s*[-+]?[0-9]+\s*([A-Za-z]*)\s*")
+_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]+")
+_COUNTED = re.compile(r"(?:\s*[-+]?[0-9]+\s*[A-Za-z]+)+")
+_UNIT = re.compile(r"[A-Za-z]+")
 
 
 _NUMBERED = {"quarter": range(1, 5), "isodow": range(1, 8)} | {
@@ -92,11 +93,11 @@ def part_fineness(part: str) -> int:
 
 
 def span_fineness(value: Bound, unit: str) -> int:
-    """How fine the interval ``INTERVAL value unit`` is; one in a string may name its unit itself."""
-    count = _COUNTED.fullmatch(value.sql if value.literal is None else value.literal)
+    """How fine the interval ``INTERVAL value unit`` is; one in a string may name its units itself."""
+    said = (value.sql if value.literal is None else value.literal).strip()
     if unit:
-        return part_fineness(unit) if (count is not None and not count[1]) or value.columns else SECOND
-    return part_fineness(count[1]) if count is not None and count[1] else SECOND
+        return part_fineness(unit) if _WHOLE_NUMBER.fullmatch(said) or value.columns else SECOND
+    return max(map(part_fineness, _UNIT.findall(said))) if _COUNTED.fullmatch(said) else SECOND
 
 
 def asked(text: str, node: exp.Expr, table: TableDomain, made: Bound, fineness: int, what: str) -> Bound:
@@ -110,10 +111,10 @@ def asked(text: str, node: exp.Expr, table: TableDomain, made: Bound, fineness: 
 
 
 def met(text: str, node: exp.Expr, table: TableDomain, made: Bound) -> Bound:
-    """``made`` of several parts. Raises UnsupportedQuery where dates meet spans of less than a day."""
+    """``made`` of several parts. Raises UnsupportedQuery where dates meet spans that are not of whole days."""
     held = _held(table, made)
     if made.span > held:
-        raise _too_fine(text, node, table, made, f"an interval of less than {_LEAST[held]}")
+        raise _too_fine(text, node, table, made, f"an interval that is not of whole {_UNIT_NAMES[held]}s")
     return made
 
 

@@ -8,8 +8,19 @@ from sqlglot import exp
 
 def node_refusal(node: exp.Expr) -> tuple[str, str]:
     """Reason and hint for a node that has no meaning over private rows."""
+    if isinstance(node, exp.Any):
+        return "ANY of these values is not answered", _instead_of_any(node)
     unknown = (f"{plain(node)} is not answered here", "docs/sql.md lists what is; simplify the expression")
     return _REASONS.get(type(node), unknown)
+
+
+def _instead_of_any(node: exp.Any) -> str:
+    """What to write for a comparison with any of several values that is not read as IN."""
+    if not isinstance(node.parent, exp.EQ):
+        return "compare with each value: x > 1 OR x > 2"
+    if isinstance(node.this.unnest(), exp.Array):  # of more than literals
+        return "write IN, which takes NULL and columns, too: x IN (1, 2, NULL)"
+    return "write = ANY (['a', 'b']), or IN ('a', 'b')"
 
 
 def plain(node: exp.Expr) -> str:
@@ -35,9 +46,11 @@ _REASONS: dict[type, tuple[str, str]] = {
     ),
     exp.Tuple: ("a list in parentheses is not answered", "compare one by one, joined by AND"),
     exp.AtTimeZone: ("AT TIME ZONE is not answered", _IN_UTC),
-    exp.Any: ("ANY of these values is not answered", "write = ANY (['a', 'b']), or IN ('a', 'b')"),
     exp.ArrayOverlaps: ("&& is not answered", "write AND"),
-    exp.Bracket: ("a part in brackets is not answered", "write substr(text, 1, 1)"),
+    exp.Bracket: (
+        "a part in brackets is not answered",
+        "write substr(text, 2, 1) for text[2], and substr(text, 2, 3) for text[2:4]",
+    ),
     exp.Dot: ("a field of a struct is not answered", "name declared columns"),
     exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
     exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),

@@ -37,8 +37,8 @@ _MOMENT = re.compile(
     r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?)'(?: AS (?:DATE|TIMESTAMP)\))?"
 )
 _TIMED = re.compile(
-    r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)'"
-    r"(?: AS TIMESTAMP\))?"
+    r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?)'(?: AS (?:DATE|TIMESTAMP)\))?"
 )
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _EQUAL = ("=", "<>", "IN", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
@@ -183,9 +183,11 @@ def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound])
                 return Remark(table.name, column, ends, fulfilled="end")
         case DateDomain():
             asked = _beyond(column, symbol, [_date(i, column) for i in items])
-            moments = [] if asked else [text for i in items if (text := _finer(i, column)) is not None]
+            symbols = (">=", "<=") if symbol == "BETWEEN" else [symbol] * len(items)
+            found = [] if asked else [_inexact(column, s, i) for s, i in zip(symbols, items, strict=True)]
+            moments = tuple([text for text in found if text is not None])
             if moments:
-                return Remark(table.name, column, moments=tuple(moments))
+                return Remark(table.name, column, moments=moments)
         case _:
             return None
     return Remark(table.name, column, asked) if asked else None
@@ -285,12 +287,17 @@ def _date(item: Bound, column: DateDomain) -> tuple[Place, str] | None:
         return None
 
 
-def _finer(item: Bound, column: DateDomain) -> str | None:
-    """A moment that is written out, where it is neither the start nor the last second of what a row's value may be."""
+def _inexact(column: DateDomain, symbol: str, item: Bound) -> str | None:
+    """A moment that is written out, where the starts of the rows' hours compare with it unlike the rows' own times.
+
+    A day alone is a day of a column of days; of one of hours it is the first moment of that day.
+    """
     found = _TIMED.fullmatch(item.sql)
     if found is None:
         return None
     inside = slice({"hour": 1, "minute": 2}.get(column.unit, 0), 3)
-    time, rest = (found[2], found[3], found[4] or "00"), found[5] or ""
-    starts = time[inside] == ("00", "00", "00")[inside] and not rest.strip("0")
-    return None if starts or time[inside] == ("23", "59", "59")[inside] else f"'{found[1]}'"
+    time, rest = (found[2] or "00", found[3] or "00", found[4] or "00"), (found[5] or "").strip("0")
+    starts = time[inside] == ("00", "00", "00")[inside] and not rest
+    ends = time[inside] == ("23", "59", "59")[inside]
+    exact = (starts and (symbol in ("<", ">=") or column.step is None)) or (ends and symbol in ("<=", ">"))
+    return None if exact else f"'{found[1]}'"

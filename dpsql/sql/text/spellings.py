@@ -44,8 +44,8 @@ def quoted_names(text: str) -> str:
 
 
 def with_commas(text: str, tokens: list[Token]) -> list[Token]:
-    """The tokens with commas for FROM and FOR inside SUBSTRING and TRIM, LIMIT for FETCH, and typed strings in
-    parentheses where a cast follows.
+    """The tokens with commas for FROM and FOR inside SUBSTRING and TRIM, LIMIT for FETCH, and in parentheses typed
+    strings where a cast follows and conditions in sets of groups.
 
     Raises UnsupportedQuery for TOP, LIMIT with two numbers and OVERLAY, for which DuckDB has other words.
     """
@@ -61,6 +61,8 @@ def with_commas(text: str, tokens: list[Token]) -> list[Token]:
             _trim(out, i)
         elif word == "FETCH" and out[i].token_type == TokenType.FETCH:
             _fetch(out, i)
+        elif called and out[i].token_type in _SETS:
+            _group(out, i + 1)
         elif out[i].token_type == TokenType.STRING and out[i + 1].token_type == TokenType.DCOLON:
             _typed(out, i)
     _sort_pivot(out)
@@ -306,6 +308,34 @@ def _typed(tokens: list[Token], string: int) -> None:
     if start >= 0 and tokens[start].token_type in DuckDB.Parser.TYPE_TOKENS:
         tokens.insert(string + 1, _as(tokens[string], TokenType.R_PAREN, ")"))
         tokens.insert(start, _as(tokens[start], TokenType.L_PAREN, "("))
+
+
+_OPENERS = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSERS = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_SETS = frozenset({TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS})
+_OF_CONDITIONS = frozenset(
+    {
+        *DuckDB.Parser.EQUALITY, *DuckDB.Parser.COMPARISON, *DuckDB.Parser.RANGE_PARSERS,
+        *DuckDB.Parser.CONJUNCTION, *DuckDB.Parser.DISJUNCTION,
+    }
+)  # fmt: skip
+
+
+def _group(tokens: list[Token], opened: int) -> None:
+    """``ROLLUP (a, b > 0)`` as ``ROLLUP (a, (b > 0))``: sqlglot reads no conditions there."""
+    end = _close(tokens, opened)
+    if end is None:
+        return
+    depth, last, holds = 0, end, False
+    for i in range(end - 1, opened - 1, -1):
+        kind = tokens[i].token_type
+        if i == opened or (depth == 0 and kind == TokenType.COMMA):
+            if holds:
+                tokens.insert(last, _as(tokens[last - 1], TokenType.R_PAREN, ")"))
+                tokens.insert(i + 1, _as(tokens[i + 1], TokenType.L_PAREN, "("))
+            last, holds = i, False
+        depth += (kind in _CLOSERS) - (kind in _OPENERS)
+        holds = holds or (depth == 0 and kind in _OF_CONDITIONS)
 
 
 def _sort_pivot(tokens: list[Token]) -> None:

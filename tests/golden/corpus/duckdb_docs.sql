@@ -94,7 +94,7 @@ SELECT count(*) FROM students WHERE score % 10 = 0 AND score // 10 > 5;
 -- answered
 SELECT count(*) FROM students WHERE city[1] = 'B';
 -- 12 refused: substr
--- UnsupportedQuery: line 1, column 37: a part in brackets is not answered | write substr(text, 1, 1)
+-- UnsupportedQuery: line 1, column 37: a part in brackets is not answered | write substr(text, 2, 1) for text[2], and substr(text, 2, 3) for text[2:4]
 SELECT count(*) FROM students WHERE enrolled BETWEEN DATE '2021-01-01' AND DATE '2021-12-31';
 -- 0 answered
 -- answered

@@ -97,6 +97,27 @@ def test_a_function_that_takes_no_such_types_is_told_to_be_given_others() -> Non
     assert caught.value.hint.startswith("cast to a type that is taken here")
 
 
+@pytest.mark.parametrize("text", ["d + i", "d - i", "i + d", "DATE '2020-01-31' + i", "d + x", "d + 1.5"])
+def test_numbers_that_no_date_takes_are_told_to_be_cast(text: str) -> None:
+    public = DuckDbPublicSql({"t": pa.table({"d": pa.array([0], pa.date32()), "i": [1], "x": [1.0]})}.__getitem__)
+    with closing(public):
+        with pytest.raises(ProgrammingError, match="argument types '") as caught:
+            public.run(f"SELECT {text} FROM t", {}, ["t"])
+        assert caught.value.hint == "days are added to a date as INTEGER: write DATE '2020-01-31' + x::INT"
+        number = next(n for n in ("1.5", "i", "x") if n in text.split())
+        cast = " ".join(f"{n}::INT" if n == number else n for n in text.split())
+        public.run(f"SELECT {cast} FROM t", {}, ["t"])
+
+
+@pytest.mark.parametrize("text", ["i - d", "d * i", "t + i"])
+def test_what_no_cast_to_integer_helps_is_not_told_so(text: str) -> None:
+    columns = {"d": pa.array([0], pa.date32()), "i": [1], "t": pa.array([0], pa.timestamp("us"))}
+    public = DuckDbPublicSql({"t": pa.table(columns)}.__getitem__)
+    with closing(public), pytest.raises(ProgrammingError, match="argument types '") as caught:
+        public.run(f"SELECT {text} FROM t", {}, ["t"])
+    assert caught.value.hint.startswith("cast to a type that is taken here")
+
+
 @pytest.mark.parametrize("name", ["x", "s.x"])
 def test_a_column_that_a_subquery_does_not_have_is_told_where_to_find_one(name: str) -> None:
     public = DuckDbPublicSql({"t": pa.table({"a": [1]})}.__getitem__)

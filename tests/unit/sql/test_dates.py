@@ -40,6 +40,9 @@ FINER = (
     "time_bucket(INTERVAL 1 DAY, seen, TIMESTAMP '2024-01-01 06:00:00')",
     "date_trunc('day', seen - INTERVAL 7 HOUR)",
     "date_trunc('day', seen - INTERVAL '1 day 7 hours')",
+    "seen - INTERVAL '1 month 2 hours'",
+    "seen + INTERVAL '1 month 2.5 days'",
+    "seen + INTERVAL '1 month 2 days 03:00:00'",
     "date_trunc('day', seen - (hours + 1) * INTERVAL '1 hour')",
     "date_trunc('day', seen + INTERVAL (hours) HOUR)",
     "date_trunc('day', seen + CAST('7 hours' AS INTERVAL))",
@@ -62,6 +65,8 @@ OF_DAYS = (
     "time_bucket(INTERVAL 2 DAY, seen, DATE '2024-01-02')",
     "date_trunc('day', seen - INTERVAL '7 days')",
     "seen + INTERVAL (hours) DAY",
+    "seen + INTERVAL '1 month 2 days'",
+    "seen - CAST(' 1 year 2months -3 days ' AS INTERVAL)",
     "hour(TIMESTAMP '2024-01-01 12:00:00')",
     "seen > TIMESTAMP '2024-01-02 00:00:00' - INTERVAL 7 HOUR",
 )
@@ -105,7 +110,15 @@ def test_intervals_of_days_are_whole_numbers_of_them() -> None:
     assert span_fineness(Bound("0.5", number=0.5), "DAY") == SECOND
     assert span_fineness(Bound("'2 weeks'", literal="2 weeks"), "") == DAY
     assert span_fineness(Bound("'2'", literal="2"), "MINUTE") == MINUTE
-    assert span_fineness(Bound("'1 day 2 hours'", literal="1 day 2 hours"), "") == SECOND
+    assert span_fineness(Bound("'1 day 2 hours'", literal="1 day 2 hours"), "") == HOUR
+    assert span_fineness(Bound("'2 hours 1 day'", literal="2 hours 1 day"), "") == HOUR
+    assert span_fineness(Bound("'1 month 2'", literal="1 month 2"), "") == SECOND
+    assert span_fineness(Bound("'1 month 2'", literal="1 month 2"), "DAY") == SECOND
+
+
+def test_an_interval_of_days_and_less_is_said_to_be_so(front: FrontEnd) -> None:
+    with pytest.raises(UnsupportedQuery, match="an interval that is not of whole days is finer"):
+        front.lower("SELECT COUNT(*) FROM visits WHERE seen - INTERVAL '1 day 7 hours' > DATE '2024-01-02'")
 
 
 def test_every_function_that_reads_a_time_of_day_is_known(front: FrontEnd) -> None:

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from dpsql.errors import UnsupportedQuery
+from dpsql.errors import SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.text.parse import parse, to_sql
 from dpsql.sql.text.spellings import MAX_ROW_NODES, quoted_names
 
@@ -53,6 +53,31 @@ def test_a_spelling_means_what_duckdb_means(expression: str) -> None:
 def test_fetch_is_limit(clause: str) -> None:
     text = f"SELECT a, s FROM ({ROWS}) AS t ORDER BY ALL {clause}"
     assert duckdb.sql(to_sql(parse(text))).fetchall() == duckdb.sql(text).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("sets", "read"),
+    [
+        ("ROLLUP (a > 1)", "ROLLUP ((a > 1))"),
+        ("CUBE (s, a IS NULL)", "CUBE (s, (a IS NULL))"),
+        ("ROLLUP (a BETWEEN 1 AND 2 OR s = 'a,b', a IN (1, 2), s LIKE 'a%')",
+         "ROLLUP ((a BETWEEN 1 AND 2 OR s = 'a,b'), (a IN (1, 2)), (s LIKE 'a%'))"),
+        ("GROUPING SETS (a <> 1, ROLLUP (s, a >= 2), ())", "GROUPING SETS ((a <> 1), ROLLUP (s, (a >= 2)), ())"),
+        ("ROLLUP (a > 1, CASE WHEN a > 1 THEN s END, (s, a), COALESCE(a = 1, TRUE))",
+         "ROLLUP ((a > 1), CASE WHEN a > 1 THEN s END, (s, a), COALESCE(a = 1, TRUE))"),
+        ("CUBE (a > 1, [a = 1, TRUE], {'x': a = 1, 'y': 2})", "CUBE ((a > 1), [a = 1, TRUE], {'x': a = 1, 'y': 2})"),
+    ],
+)  # fmt: skip
+def test_sets_of_groups_take_conditions(sets: str, read: str) -> None:
+    text = f"SELECT COUNT(*) FROM ({ROWS}) AS t GROUP BY {sets} ORDER BY ALL"
+    assert f" GROUP BY {read} " in to_sql(parse(text))
+    assert duckdb.sql(to_sql(parse(text))).fetchall() == duckdb.sql(text).fetchall()
+
+
+@pytest.mark.parametrize("sets", ["ROLLUP (a > )", "CUBE (a > 1", "ROLLUP (", "CUBE (a IN (1, 2)"])
+def test_sets_of_groups_that_are_not_ended_are_no_sql(sets: str) -> None:
+    with pytest.raises(SqlSyntaxError):
+        parse(f"SELECT count(*) FROM t GROUP BY {sets}")
 
 
 def test_names_between_back_ticks_are_names() -> None:
