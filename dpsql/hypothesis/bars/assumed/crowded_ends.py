@@ -7,7 +7,7 @@ import numpy as np
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.numbers import Numbers, product_of
 from dpsql.hypothesis.values.hidden_rows import hidden_rows
-from dpsql.query import Choices, Estimates, Factor
+from dpsql.query import Choices, Estimates, Factor, one_cells, units_of
 
 
 class CrowdedEnds:
@@ -33,11 +33,15 @@ class CrowdedEnds:
     def hidden(self, factors: Sequence[Factor]) -> Estimates:
         """Rows by which factors over one column may be off, float64, shape (factors,): what hides in a cell is missing
         from all cells, of which a factor takes in its share."""
-        hidden = self._of(factors[0].columns[0])
-        places = np.flatnonzero(hidden)
-        here = np.array([f.weights[places] / f.unit for f in factors]).reshape(len(factors), len(places))
-        off = (here - self._single.share(factors)[:, None]) * hidden[places]
-        return np.asarray(np.sqrt((off**2).sum(axis=1)))
+        hidden, share, squares = self._of(factors[0].columns[0]), self._single.share(factors), np.zeros(len(factors))
+        found = one_cells(factors)
+        for place in np.flatnonzero(hidden).tolist():
+            if found is None:
+                here = np.array([f.weights[place] / f.unit for f in factors])
+            else:
+                here = (found.cells == place) * found.weights / units_of(factors)
+            squares += ((here - share) * hidden[place]) ** 2
+        return np.asarray(np.sqrt(squares))
 
     def _of(self, column: str) -> Estimates:
         known = self._hidden.get(column)

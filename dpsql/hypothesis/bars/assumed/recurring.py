@@ -13,7 +13,7 @@ from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.numbers import Numbers, most, product_of
 from dpsql.hypothesis.contrasts import is_fine
 from dpsql.hypothesis.cycles import cycles_of
-from dpsql.query import Choices, Estimates, Factor
+from dpsql.query import Choices, Estimates, Factor, one_cells
 
 
 class Recurring:
@@ -45,11 +45,13 @@ class Recurring:
             np.zeros(len(factors)),
         )
         number = domain.size - domain.nullable
-        if sigma >= self._single.row_count or not is_fine(number):
+        if sigma >= self._single.row_count or not is_fine(number) or one_cells(factors) is not None:
             return out
         for labels in cycles_of(domain):
             sizes = np.bincount(labels).astype(np.float64)
             for k, f in enumerate(factors):
+                if len(f.support) < sizes.min():  # fewer cells than times: it takes in no place each time
+                    continue
                 each_time = np.full(len(sizes), np.inf)
                 np.minimum.at(each_time, labels, f.weights[:number] / f.unit)
                 off = each_time - each_time @ sizes / number
