@@ -1,5 +1,6 @@
 """Ctrl-C at any line of public work: whatever it left behind, the next statement is answered."""
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -30,6 +31,8 @@ def is_interrupted(work: Callable[[], Any], line: int) -> bool:
         return trace
 
     before = sys.gettrace()
+    gc.collect()
+    gc.disable()  # a finalizer of what another test left would swallow the Ctrl-C
     sys.settrace(trace)
     try:
         work()
@@ -37,6 +40,7 @@ def is_interrupted(work: Callable[[], Any], line: int) -> bool:
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False
 
 
