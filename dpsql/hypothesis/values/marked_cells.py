@@ -15,7 +15,7 @@ from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
 from dpsql.hypothesis.values.crowds import MOST_OFF, Crowds, beyond_neighbours, chances_at
-from dpsql.hypothesis.values.hidden_rows import UPPER
+from dpsql.hypothesis.values.hidden_rows import LIGHT, UPPER
 from dpsql.hypothesis.values.inside import Inside
 from dpsql.hypothesis.values.places import (
     bins_in,
@@ -184,14 +184,15 @@ class MarkedCells:
         return Inside(share, sd, doubt, (apart, doubt_before), center, length, middle, cut, *crowd, taken, beyond)
 
     def _beyond(self, interval: Interval) -> float:
-        """Of one value that rows are counted at: how many there may be beyond those that its share tells."""
+        """Of one value that rows are counted at, and that is not told from others: how many there may be beyond those
+        that its share tells."""
         marks = marks_in(self.domain)
         at = int(np.searchsorted(marks, interval.low))
         if self.found is None or interval.low != interval.high or at == len(marks) or marks[at] != interval.low:
             return 0.0
         told = float(self.share[2 * at] * self.rows[bins_in(self.domain)[2 * at]])
         most = max(float(self.found.values[2 * at]), 0.0) + UPPER * self.found.sigma
-        return max(most - told, 0.0)
+        return max(most - told, 0.0) if told < LIGHT * self.found.sigma else 0.0
 
     @cached_property
     def _crowds(self) -> tuple[npt.NDArray[np.intp], Estimates, Estimates]:

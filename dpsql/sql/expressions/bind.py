@@ -313,7 +313,7 @@ class Binder:
     def _interval(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "unit", "fraction_in_string")
         unit = node.args.get("unit")
-        name = "" if unit is None else unit.name.upper()
+        name = unit.name.upper() if isinstance(unit, exp.Expr) else ""  # sqlglot says None or, once, False
         if name and name.rstrip("S") not in UNITS and name not in UNITS:
             raise refusal(self.text, node, "this interval unit is not answered", "use days, months or years")
         inner = self.bind(node.this)
