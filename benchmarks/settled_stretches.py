@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.report import show
 from dpsql.domain import NumberDomain, marks_of
 from dpsql.hypothesis import Axis, Measurement
-from dpsql.hypothesis.possible_counts import top_down
+from dpsql.hypothesis.columns.possible_counts import top_down
 from dpsql.hypothesis.values import marked_cells
 from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.policy_file import parse_policy

@@ -4,9 +4,10 @@ True counts of the number columns of ``benchmarks.numbers``, in the bins that a 
 and of the columns of 3 to 400 values of other tables, each with a cell for NULL, with numpy's noise of that sd and a
 number of rows with one and a half times as much. Absolute errors, in sds of the noise, of cells, of all cells below
 one, of ranges, of random lists of cells and of the values of random rows: of counts cut at 0 and scaled to the rows, of
-the nearest possible ones, and of those from long ranges down (``dpsql.hypothesis.possible_counts``), as measured and
-smoothed before (``dpsql.hypothesis.contrasts``), these also beside what stands out, with the mean over a table's other
-columns. ``--fine``: the columns of hundreds of values and more of ``benchmarks.fine_columns`` in place of these.
+the nearest possible ones, and of those from long ranges down (``dpsql.hypothesis.columns.possible_counts``), as
+measured and smoothed before (``dpsql.hypothesis.columns.contrasts``), these also beside what stands out, with the mean
+over a table's other columns. ``--fine``: the columns of hundreds of values and more of ``benchmarks.fine_columns`` in
+place of these.
 """
 
 import tempfile
@@ -25,8 +26,8 @@ from benchmarks.report import show
 from benchmarks.tables import ADULT, HERE
 from benchmarks.text_tables import PETS
 from dpsql.domain import NumberDomain
-from dpsql.hypothesis.contrasts import smoothed
-from dpsql.hypothesis.possible_counts import beside_peaks, nearest, peaks, top_down
+from dpsql.hypothesis.columns.contrasts import smoothed
+from dpsql.hypothesis.columns.possible_counts import beside_peaks, nearest, peaks, top_down
 from dpsql.policy_file import parse_policy
 from dpsql.query import Estimates
 

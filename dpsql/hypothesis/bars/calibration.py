@@ -102,14 +102,15 @@ class Calibration:
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
-        n: what ``LostInNoise`` says, s: ``SharedRows``, e: ``EvenSpread`` or, where that is more, ``CutOff``, x:
-        ``Excluded``. h: the answer; 2 h is chance in what pairs do not fix. i: what ``UnseenInteractions`` of three
-        columns and more may add. l: how far a product of what is known may be too low where h is below the least pair
-        of its conditions, h (((pair + 1) / (h + 1))^.35 - 1), with .3 of more columns where a model follows its
-        threes, or with .42 below the least triple, where all of these are known; of columns that were measured
-        together at most what that noise hides. At least 1; of four columns and more that were measured together at
-        most ``_as_measured``, and with conditions that most rows meet what ``LeftOut`` says. Older rules take i^2 +
-        l^2, and half of h for each factor e.
+        n: what ``LostInNoise`` says, s: ``SharedRows``, e: the most of ``EvenSpread``, ``CutOff`` and
+        ``CrowdedEnds``; all of these are at least ``Recurring``. x: ``Excluded``. h: the answer; 2 h is chance
+        in what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a
+        product of what is known may be too low where h is below the least pair of its conditions, h (((pair +
+        1) / (h + 1))^.35 - 1), with .3 of more columns where a model follows its threes, or with .42 below the
+        least triple, where all of these are known; of columns that were measured together at most what that
+        noise hides. At least 1; of four columns and more that were measured together at most ``_as_measured``,
+        and with conditions that most rows meet what ``LeftOut`` says. Older rules take i^2 + l^2, and half of h
+        for each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """

@@ -20,10 +20,10 @@ from dpsql.hypothesis.bars.calibration import LEARNED_COLUMNS, LEAST_QUERIES, Ca
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.numbers import Contingency
 from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
-from dpsql.hypothesis.contrasts import smoothed
-from dpsql.hypothesis.cycles import cycles_of, in_step
+from dpsql.hypothesis.columns.contrasts import smoothed
+from dpsql.hypothesis.columns.cycles import cycles_of, in_step
+from dpsql.hypothesis.columns.possible_counts import peaks
 from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.hypothesis.possible_counts import peaks
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.query import Choices, Estimates, LinearQuery

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.cycles import cycles_of
+from dpsql.hypothesis.columns.cycles import cycles_of
 from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
 from dpsql.hypothesis.local.inside_parts import inside_parts
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way

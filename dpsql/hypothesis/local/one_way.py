@@ -11,11 +11,11 @@ from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.contrasts import smoothed
-from dpsql.hypothesis.cycles import in_step
+from dpsql.hypothesis.columns.contrasts import smoothed
+from dpsql.hypothesis.columns.cycles import in_step
+from dpsql.hypothesis.columns.possible_counts import Possible, beside_peaks, least_peak, nearest, peaks, top_down
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
-from dpsql.hypothesis.possible_counts import Possible, beside_peaks, least_peak, nearest, peaks, top_down
 from dpsql.query import Estimates
 
 _MOST_PARTS = 1024

@@ -11,8 +11,8 @@ from math import prod
 import numpy as np
 
 from dpsql.domain import DateDomain, FiniteDomain, TableDomain
+from dpsql.hypothesis.columns.possible_counts import Possible, beside_peaks, nearest, peaks, top_down
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.hypothesis.possible_counts import Possible, beside_peaks, nearest, peaks, top_down
 from dpsql.hypothesis.projection import marginal
 from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import NumberDomain
+from dpsql.hypothesis.columns.possible_counts import nearest
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.possible_counts import nearest
 from dpsql.hypothesis.values.crowds import MOST_OFF, Crowds, beyond_neighbours, chances_at
 from dpsql.hypothesis.values.hidden_rows import LIGHT, UPPER
 from dpsql.hypothesis.values.inside import Inside

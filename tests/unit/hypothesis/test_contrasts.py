@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.contrasts import BLOCK, FEWEST, kept_shares, smoothed
+from dpsql.hypothesis.columns.contrasts import BLOCK, FEWEST, kept_shares, smoothed
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import NEWEST

@@ -13,7 +13,7 @@ from dpsql.hypothesis.bars.assumed.recurring import Recurring
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.cycles import cycles_of, in_step
+from dpsql.hypothesis.columns.cycles import cycles_of, in_step
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement

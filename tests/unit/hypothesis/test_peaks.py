@@ -10,8 +10,8 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis import MODEL_RULES, DenseHypothesis, WideHypothesis
-from dpsql.hypothesis.contrasts import smoothed
-from dpsql.hypothesis.possible_counts import NEAR, SURELY_ABOVE, beside_peaks, nearest, peaks, top_down
+from dpsql.hypothesis.columns.contrasts import smoothed
+from dpsql.hypothesis.columns.possible_counts import NEAR, SURELY_ABOVE, beside_peaks, nearest, peaks, top_down
 from dpsql.query import Estimates
 from tests.support.simulated import measured
 

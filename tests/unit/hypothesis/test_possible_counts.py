@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis import MODEL_RULES, DenseHypothesis, WideHypothesis
-from dpsql.hypothesis.possible_counts import nearest, top_down
+from dpsql.hypothesis.columns.possible_counts import nearest, top_down
 from dpsql.query import Estimates
 from tests.support.simulated import measured
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns, taken
 from dpsql.hypothesis.bars.numbers import Numbers, most, product_of
-from dpsql.hypothesis.contrasts import is_fine
-from dpsql.hypothesis.possible_counts import halvings
+from dpsql.hypothesis.columns.contrasts import is_fine
+from dpsql.hypothesis.columns.possible_counts import halvings
 from dpsql.query import Choices, Estimates, Factor
 
 TOLD = 3.0

@@ -11,8 +11,8 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.numbers import Numbers, most, product_of
-from dpsql.hypothesis.contrasts import is_fine
-from dpsql.hypothesis.cycles import cycles_of
+from dpsql.hypothesis.columns.contrasts import is_fine
+from dpsql.hypothesis.columns.cycles import cycles_of
 from dpsql.query import Choices, Estimates, Factor, one_cells
 
 
@@ -38,13 +38,9 @@ class Recurring:
     def noise(self, factors: Sequence[Factor]) -> Estimates:
         """The 95 % half-width of the noise, in rows, of the places of a cycle that factors over one column take in each
         time; float64, shape (factors,). 0 of ranges, and of columns of few cells or that were not measured."""
-        column = factors[0].columns[0]
-        domain, sigma, out = (
-            self._single.table.finite_domain(column),
-            self._single.sigma(column),
-            np.zeros(len(factors)),
-        )
-        number = domain.size - domain.nullable
+        (column,) = factors[0].columns
+        domain, sigma = self._single.table.finite_domain(column), self._single.sigma(column)
+        number, out = domain.size - domain.nullable, np.zeros(len(factors))
         if sigma >= self._single.row_count or not is_fine(number) or one_cells(factors) is not None:
             return out
         for labels in cycles_of(domain):

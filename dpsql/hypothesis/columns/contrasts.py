@@ -11,7 +11,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.hypothesis.possible_counts import halvings
+from dpsql.hypothesis.columns.possible_counts import halvings
 from dpsql.query import Estimates
 
 BLOCK = 16
