@@ -21,7 +21,8 @@ SURELY_ABOVE = 1.0
 """A cell stands out of these by so many sds of its noise more than the largest of all cells' noise is."""
 Possible = Callable[[Estimates, float], Estimates]
 """Counts of a column's cells that sum to a total, none below 0, near to noisy ones."""
-_LEAST = 1e-6  # of an equal share of the rows: a later measurement can bring a cell back
+LEAST = 1e-6
+"""Of an equal share of the rows, that a cell has at least: a later measurement can bring it back."""
 
 
 def nearest(cells: Estimates, total: float) -> Estimates:
@@ -88,7 +89,7 @@ def beside_peaks(possible: Possible, cells: Estimates, above: Estimates, total: 
     if not above.any():
         return possible(cells, total)
     left = total - float(above.sum())
-    if left > _LEAST * total:
+    if left > LEAST * total:
         return possible(cells, left) + above
     return _traced(above * (total / float(above.sum())), total)
 
@@ -128,5 +129,5 @@ def _shared(
 
 
 def _traced(cells: Estimates, total: float) -> Estimates:
-    kept = np.maximum(cells, _LEAST * total / len(cells))
+    kept = np.maximum(cells, LEAST * total / len(cells))
     return np.asarray(kept * (total / kept.sum()))

@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.columns.contrasts import smoothed
-from dpsql.hypothesis.columns.cycles import in_step
+from dpsql.hypothesis.columns.contrasts import is_fine, smoothed
+from dpsql.hypothesis.columns.cycles import in_proportion, in_step
 from dpsql.hypothesis.columns.possible_counts import Possible, beside_peaks, least_peak, nearest, peaks, top_down
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
@@ -69,6 +69,7 @@ def clean_one_way(
     array([30., 30., 20., 20.])
     """
     cells, variance = _fine(size, [c for c in counts if c.fine], total)
+    cycles = cycles if smooth and is_fine(size - nullable) else ()
     fine, above = cells, np.zeros(size)
     if ordered and any(c.fine for c in counts):
         if peaked:
@@ -81,7 +82,7 @@ def clean_one_way(
     parts = refinement([np.zeros(size, dtype=np.int64), *(c.labels for c in coarse)])
     number = int(parts.max()) + 1
     if number > _MOST_PARTS:
-        return beside_peaks(likely, fine - above, above, total)
+        return in_proportion(beside_peaks(likely, fine - above, above, total), fine, cycles, apart=nullable)
     width = np.bincount(parts, minlength=number).astype(np.float64)
     sums = np.bincount(parts, weights=cells, minlength=number)
     precision = np.diag(1.0 / (width * variance))
@@ -100,13 +101,14 @@ def clean_one_way(
     if not parts_first:
         return nearest(moved, total)
     if number == 1:
-        return beside_peaks(likely, moved - above, above, total)
+        return in_proportion(beside_peaks(likely, moved - above, above, total), moved, cycles, apart=nullable)
     high = np.bincount(parts, weights=above, minlength=number).astype(np.float64)
     null = parts[-1]
     if peaked and ordered and nullable and width[null] == 1 and solved[null] > least_peak(size, variance**0.5):
         high[null] = solved[null]  # it is in no range, whose noise would be its own
     of_part = beside_peaks(top_down if ordered else nearest, solved - high, high, total)
-    return _by_parts(moved, above, parts, of_part, top_down if ordered else nearest)
+    found = _by_parts(moved, above, parts, of_part, top_down if ordered else nearest)
+    return in_proportion(found, moved, cycles, apart=nullable)
 
 
 def _by_parts(cells: Estimates, above: Estimates, parts: Labels, of_part: Estimates, possible: Possible) -> Estimates:

@@ -13,7 +13,7 @@ from dpsql.hypothesis.bars.assumed.recurring import Recurring
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.columns.cycles import cycles_of, in_step
+from dpsql.hypothesis.columns.cycles import cycles_of, in_proportion, in_step
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
@@ -156,3 +156,31 @@ def test_hours_of_the_day_are_inside_their_bars() -> None:
                 found.append(abs(model.answer(asked) - COUNTS[hour == OF_DAY].sum()) <= bar)
         inside[used] = float(np.mean(found))
     assert inside[True] >= 0.92 and inside[False] < 0.85
+
+
+def test_light_days_are_not_heavier_for_what_noise_cuts_off() -> None:
+    """Sundays have five rows of noise of fifty each, Mondays two hundred: what is cut off below 0 adds up."""
+    days, rng = np.arange(7 * 150) % 7, np.random.default_rng(8)
+    counts = np.array([200.0, 100.0, 60.0, 40.0, 30.0, 15.0, 5.0])[days]
+    off: dict[bool, list[Estimates]] = {True: [], False: []}
+    for _ in range(10):
+        noisy = PartCounts(np.arange(len(days)), counts + rng.normal(0.0, SIGMA, len(days)), SIGMA)
+        for cycles in ((days,), ()):
+            found = clean_one_way(
+                len(days), [noisy], counts.sum(), ordered=True, smooth=True, peaked=True, cycles=cycles
+            )
+            assert found.min() > 0.0 and found.sum() == pytest.approx(counts.sum())
+            off[bool(cycles)].append(np.bincount(days, found - counts))
+    sd = SIGMA * 150**0.5
+    assert np.abs(np.mean(off[True], axis=0)).max() < sd < 3_000.0 < np.abs(np.mean(off[False], axis=0)).max()
+
+
+def test_shares_of_places_are_raked_and_null_is_left_alone() -> None:
+    rng, labels = np.random.default_rng(6), (OF_DAY, np.arange(24 * DAYS) // 24 % 7)
+    cells, told = rng.uniform(0.0, 9.0, 24 * DAYS + 1), rng.uniform(1.0, 9.0, 24 * DAYS + 1)
+    found = in_proportion(cells, told, labels, apart=True)
+    assert found[-1] == cells[-1] and found.sum() == pytest.approx(cells.sum())
+    for of in labels:
+        wanted = np.bincount(of, told[:-1]) / told[:-1].sum()
+        assert np.bincount(of, found[:-1]) / found[:-1].sum() == pytest.approx(wanted, rel=1e-3)
+    assert in_proportion(cells, told, (), apart=True) is cells
